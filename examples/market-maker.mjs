@@ -125,7 +125,7 @@ function quoteSoon() {
 }
 
 own.onState(quoteSoon);
-own.onFact(({ type, body }) => {
+own.onEvent(({ type, body }) => {
   for (const quote of hidden) if (quote.quoteId === body.quoteId) hidden.delete(quote);
   // The quote is fillable again when the funds return.
   if (type === 'INVALIDATE_QUOTE') {

@@ -37,7 +37,7 @@ await quotes.whenLive();
 // The first private quote ends the wait; without one the public quotes have to do.
 const answered = new Promise((resolve) => {
   const timer = setTimeout(() => resolve('nobody answered'), PATIENCE_MS);
-  quotes.onFact(({ type, body }) => {
+  quotes.onEvent(({ type, body }) => {
     if (type !== 'POST_QUOTE' || body.taker === zeroAddress) return;
     clearTimeout(timer);
     resolve(`${body.provider} offers ${formatEther(BigInt(body.fillableSize))} at ${formatEther(BigInt(body.price))}`);

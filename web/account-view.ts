@@ -4,7 +4,7 @@ import {
   type OrderbookClient,
   type OrderbookQuote,
   type OrdersResult,
-  type RfqFact,
+  type RfqEvent,
 } from 'quotebook/client';
 import { contracts } from './amounts.js';
 import { cancelCall, closeCall } from './contract-calls.js';
@@ -64,7 +64,7 @@ export class AccountView {
     this.#quotesTimer = setTimeout(() => void this.refresh(), QUOTES_AFTER_MS);
   }
 
-  heardRequest({ tsMs, body }: RfqFact): void {
+  heardRequest({ tsMs, body }: RfqEvent): void {
     const poolAddress = 'poolAddress' in body ? body.poolAddress.toLowerCase() : this.#market.addressOf(body.poolKey);
     if (poolAddress === undefined) return;
     this.#requests.unshift({ poolAddress, tsMs, side: body.side, size: BigInt(body.size), taker: body.taker });

@@ -170,21 +170,21 @@ export class Session {
   }
 
   #follow(client: OrderbookClient): void {
-    const facts = client.followFacts();
+    const events = client.followEvents();
     const tickers = client.followTickers();
     const rfqs = client.followRfqs();
     busyUntilLive(byId('chain'), tickers);
     this.#market.tickers = tickers;
     tickers.onSnapshot(this.#drawMarket);
     tickers.onTicker(this.#drawMarket);
-    facts.onFact((fact) => {
-      this.#tape.tellFact(fact);
-      this.#account.heard(fact.body.provider);
-      this.#seek(fact.body.poolAddress, client);
+    events.onEvent((event) => {
+      this.#tape.addEvent(event);
+      this.#account.heard(event.body.provider);
+      this.#seek(event.body.poolAddress, client);
       this.#drawMarket();
     });
     rfqs.onRfq((rfq) => {
-      this.#tape.tellRfq(rfq);
+      this.#tape.addRfq(rfq);
       this.#account.heardRequest(rfq);
       this.#drawMarket();
     });

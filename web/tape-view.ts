@@ -1,4 +1,4 @@
-import type { OrderbookQuote, Pool, QuoteFact, RfqFact } from 'quotebook/client';
+import type { OrderbookQuote, Pool, QuoteEvent, RfqEvent } from 'quotebook/client';
 import { contracts } from './amounts.js';
 import { byId, create, flash, setText } from './elements.js';
 import type { Market } from './market.js';
@@ -19,7 +19,7 @@ interface Entry {
   readonly size: bigint;
 }
 
-const WORDS: Readonly<Record<QuoteFact['type'], string>> = {
+const WORDS: Readonly<Record<QuoteEvent['type'], string>> = {
   POST_QUOTE: 'Quote',
   FILL_QUOTE: 'Fill',
   REMOVE_QUOTE: 'Filled',
@@ -45,9 +45,9 @@ export class TapeView {
     byId('tape-rows').append(...this.#rows.map((cells) => create('tr', '', ...cells)));
   }
 
-  tellFact(fact: QuoteFact): void {
-    const { type, tsMs, body } = fact;
-    const size = type === 'FILL_QUOTE' ? fact.size : body.fillableSize === '0' ? body.size : body.fillableSize;
+  addEvent(event: QuoteEvent): void {
+    const { type, tsMs, body } = event;
+    const size = type === 'FILL_QUOTE' ? event.size : body.fillableSize === '0' ? body.size : body.fillableSize;
     this.#add(this.#entryOf(WORDS[type], tsMs, body, size));
   }
 
@@ -60,7 +60,7 @@ export class TapeView {
     this.#hasNews = false;
   }
 
-  tellRfq({ tsMs, body }: RfqFact): void {
+  addRfq({ tsMs, body }: RfqEvent): void {
     const poolAddress = 'poolAddress' in body ? body.poolAddress.toLowerCase() : this.#market.addressOf(body.poolKey);
     this.#add({ tsMs, what: 'RFQ', poolAddress, side: body.side, price: null, size: BigInt(body.size) });
   }

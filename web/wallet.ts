@@ -21,7 +21,7 @@ export interface Call {
 
 const RECEIPT_EVERY_MS = 500;
 /** How long a transaction may take to be mined. */
-const RECEIPT_PATIENCE_MS = 120_000;
+const RECEIPT_TIMEOUT_MS = 120_000;
 
 /** One account of one wallet, on the settlement chain. */
 export class Wallet implements QuoteSigner {
@@ -57,7 +57,7 @@ export class Wallet implements QuoteSigner {
   async send({ to, data }: Call): Promise<Hex> {
     const transaction = { from: this.address, to, data };
     const hash = (await this.#provider.request({ method: 'eth_sendTransaction', params: [transaction] })) as Hex;
-    const deadline = performance.now() + RECEIPT_PATIENCE_MS;
+    const deadline = performance.now() + RECEIPT_TIMEOUT_MS;
     while (performance.now() < deadline) {
       const receipt = (await this.#provider.request({
         method: 'eth_getTransactionReceipt',

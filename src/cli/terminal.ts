@@ -1,5 +1,5 @@
 import type { BaseOrderbookClient } from '../client/orderbook-client.js';
-import type { FollowedFacts } from '../client/followed.js';
+import type { FollowedEvents } from '../client/followed.js';
 import type { ConnectionState } from '../client/connection.js';
 import { systemClock } from '../system/clock.js';
 import { formatDecimal } from '../wire/primitives.js';
@@ -226,20 +226,20 @@ export const watchCommand = terminalCommand(
   async (session) => {
     const { client, isJson, positionals, io } = session;
     const option = positionals.length === 0 ? null : await instrumentOf(session);
-    const followed = client.followFacts(
+    const followed = client.followEvents(
       option === null ? { taker: '*' } : { taker: '*', poolAddress: option.poolAddress },
     );
-    followed.onFact((fact) => {
-      if (isJson) return io.out(JSON.stringify(fact));
-      const { instrument, poolAddress, isBuy, price, fillableSize, provider } = fact.body;
+    followed.onEvent((event) => {
+      if (isJson) return io.out(JSON.stringify(event));
+      const { instrument, poolAddress, isBuy, price, fillableSize, provider } = event.body;
       const words = [
-        new Date(fact.tsMs).toISOString(),
-        String(fact.seq),
-        fact.type.padEnd(16),
+        new Date(event.tsMs).toISOString(),
+        String(event.seq),
+        event.type.padEnd(16),
         instrument ?? poolAddress,
         isBuy ? 'bid' : 'ask',
         formatDecimal(BigInt(price), 18),
-        formatDecimal(BigInt(fact.type === 'FILL_QUOTE' ? fact.size : fillableSize), 18),
+        formatDecimal(BigInt(event.type === 'FILL_QUOTE' ? event.size : fillableSize), 18),
         provider,
       ];
       io.out(words.join(' '));
@@ -331,7 +331,7 @@ export async function liveInTime(live: Promise<void>): Promise<void> {
 }
 
 /** Resolves at SIGINT or SIGTERM, or when the key is refused. */
-function untilInterrupted(client: BaseOrderbookClient, followed: FollowedFacts, io: CommandIo): Promise<number> {
+function untilInterrupted(client: BaseOrderbookClient, followed: FollowedEvents, io: CommandIo): Promise<number> {
   return new Promise((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve(EXIT_OK));
     followed.onState((state) => {

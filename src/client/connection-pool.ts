@@ -8,7 +8,7 @@ import {
   UNKNOWN_KEY,
 } from './connection.js';
 import { ConnectionLostError, RefusedError } from './errors.js';
-import type { HeartbeatMessage, RfqStatusFact } from './messages.js';
+import type { HeartbeatMessage, RfqStatusEvent } from './messages.js';
 import { type StopTimer, Listeners } from './ports.js';
 import type { Subscription } from './subscription.js';
 
@@ -38,7 +38,7 @@ const WORST_FIRST: readonly ConnectionState[] = ['UNAUTHORIZED', 'WAITING', 'CON
 export class ConnectionPool {
   readonly states = new Listeners<ConnectionState>();
   readonly heartbeats = new Listeners<HeartbeatMessage>();
-  readonly rfqStatuses = new Listeners<RfqStatusFact>();
+  readonly rfqStatuses = new Listeners<RfqStatusEvent>();
   readonly #options: Omit<ConnectionOptions, 'onState' | 'onMessage'>;
   readonly #connections = new Set<PooledConnection>();
   /** Requests outside subscriptions that wait for an open connection. */
@@ -90,13 +90,13 @@ export class ConnectionPool {
    */
   ask(message: object, onOutcome: (outcome: Outcome<Reply>) => void, isCall = false): void {
     if (this.#isClosed) return onOutcome({ ok: false, error: new ConnectionLostError() });
-    const { patience, ports } = this.#options;
+    const { timeouts, ports } = this.#options;
     const giveUp = (): void => {
       this.#waiting.delete(waiting);
       onOutcome({ ok: false, error: new ConnectionLostError() });
       this.#removeLeft();
     };
-    const waiting = { message, isCall, onOutcome, cancelTimer: ports.clock.after(patience.answerMs, giveUp) };
+    const waiting = { message, isCall, onOutcome, cancelTimer: ports.clock.after(timeouts.answerMs, giveUp) };
     this.#waiting.add(waiting);
     if (this.#connections.size === 0) this.#add().connection.open();
     this.#askWaiting();

@@ -33,7 +33,7 @@ export interface ConnectionOptions {
   readonly url: string;
   readonly apiKey: string;
   readonly encoding: FeedEncoding;
-  readonly patience: ClientTimeouts;
+  readonly timeouts: ClientTimeouts;
   readonly ports: ClientPorts;
   onState(state: ConnectionState): void;
   /** Called with every message that is not an answer. */
@@ -86,7 +86,7 @@ export class Connection {
     socket.onclose = ifCurrent(() => this.#lose());
     // The error event carries no cause, and `close` follows it.
     socket.onerror = () => undefined;
-    this.#cancelTimer = ports.clock.after(this.#options.patience.answerMs, () => this.restart());
+    this.#cancelTimer = ports.clock.after(this.#options.timeouts.answerMs, () => this.restart());
   }
 
   /** Only while it is open. */
@@ -121,11 +121,11 @@ export class Connection {
   }
 
   #authorize(socket: ClientSocket): void {
-    const { apiKey, ports, patience } = this.#options;
+    const { apiKey, ports, timeouts } = this.#options;
     this.#requests = new PendingRequests<Reply>({
       send: (message) => socket.send(JSON.stringify(message)),
       clock: ports.clock,
-      answerMs: patience.answerMs,
+      answerMs: timeouts.answerMs,
       onSilence: () => this.restart(),
     });
     this.#requests.ask({ type: 'AUTH', apiKey, body: null }, (outcome) => {
@@ -190,7 +190,7 @@ export class Connection {
   /** A dead peer sends nothing, not even `close`. `silentLooks`: checks in a row without a new frame. */
   #watch(silentLooks = 0): void {
     this.#heard = false;
-    this.#cancelTimer = this.#options.ports.clock.after(this.#options.patience.silenceMs / LOOKS, () => {
+    this.#cancelTimer = this.#options.ports.clock.after(this.#options.timeouts.silenceMs / LOOKS, () => {
       if (this.#heard) this.#watch();
       else if (silentLooks + 1 < LOOKS) this.#watch(silentLooks + 1);
       else this.restart();
@@ -199,10 +199,10 @@ export class Connection {
 
   #lose(): void {
     if (this.#socket === null) return;
-    const { patience, ports } = this.#options;
+    const { timeouts, ports } = this.#options;
     this.#end('WAITING');
     if (this.#state !== 'WAITING') return;
-    const pauseMs = backoffMs(patience.reconnect, this.#attempt, () => ports.random());
+    const pauseMs = backoffMs(timeouts.reconnect, this.#attempt, () => ports.random());
     this.#attempt += 1;
     this.#cancelTimer = ports.clock.after(pauseMs, () => this.open());
   }

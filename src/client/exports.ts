@@ -1,11 +1,11 @@
 /** What `quotebook/client` gives, in Node and in browsers. */
-export type { ClientTimeouts as Patience, ConnectionState } from './connection.js';
+export type { ClientTimeouts as Timeouts, ConnectionState } from './connection.js';
 export type { FeedEncoding } from './decode.js';
 export { ApiError, ConnectionLostError, RefusedError, type SchemaProblem } from './errors.js';
-export type { HeartbeatMessage, QuoteFact, RfqFact, RfqStatusFact, RfqUpdateFact } from './messages.js';
-export type { FollowState, Healing } from './subscription.js';
+export type { HeartbeatMessage, QuoteEvent, RfqEvent, RfqStatusEvent, RfqUpdateEvent } from './messages.js';
+export type { FollowState, ResyncCause } from './subscription.js';
 export type { BookChange, FollowedBook } from './followed.js';
-export type { FollowedFacts } from './followed.js';
+export type { FollowedEvents } from './followed.js';
 export type { FollowedQuotes } from './followed.js';
 export type { FollowedRfqs } from './followed.js';
 export type { FollowedCover, FollowedTickers } from './followed.js';

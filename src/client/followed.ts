@@ -6,15 +6,15 @@ import {
   type BookSnapshot,
   type BookUpdate,
   type ChannelState,
-  type CoverFact,
-  isQuoteFact,
-  type QuoteFact,
-  type RfqFact,
-  type RfqUpdateFact,
+  type CoverEvent,
+  isQuoteEvent,
+  type QuoteEvent,
+  type RfqEvent,
+  type RfqUpdateEvent,
 } from './messages.js';
 import { Listeners, type StopListening } from './ports.js';
 import { QuoteBook } from './quote-book.js';
-import type { FollowState, Healing, Subscription } from './subscription.js';
+import type { FollowState, ResyncCause, Subscription } from './subscription.js';
 
 /** The common part of all followed channels. */
 abstract class Followed {
@@ -35,9 +35,9 @@ abstract class Followed {
     return this.#subscription.states.add(listener);
   }
 
-  /** Something was missing or wrong; it is being put right, and the state says when it is. */
-  onHealing(listener: (why: Healing) => void): StopListening {
-    return this.#subscription.healings.add(listener);
+  /** Called when the client begins to repair a gap or a wrong book; the state says when it is live again. */
+  onResync(listener: (why: ResyncCause) => void): StopListening {
+    return this.#subscription.resyncs.add(listener);
   }
 
   /** Resolves once it is live; rejects with the server's refusal, or when it is closed before. */
@@ -62,7 +62,7 @@ abstract class Followed {
 /** QUOTES as its messages add up. */
 export class QuotesState implements ChannelState {
   readonly quotes = new QuoteBook();
-  readonly facts = new Listeners<QuoteFact>();
+  readonly events = new Listeners<QuoteEvent>();
   readonly wholes = new Listeners<QuoteBook>();
   readonly book: ReplicatedBook = {
     canResume: true,
@@ -79,9 +79,9 @@ export class QuotesState implements ChannelState {
   };
 
   apply(message: Parameters<ChannelState['apply']>[0]): void {
-    if (!isQuoteFact(message)) return;
+    if (!isQuoteEvent(message)) return;
     this.quotes.apply(message);
-    this.facts.emit(message);
+    this.events.emit(message);
   }
 }
 
@@ -99,9 +99,9 @@ export class FollowedQuotes extends Followed {
     return this.#contents.quotes;
   }
 
-  /** The book is as after the fact when the listener is called. */
-  onFact(listener: (fact: QuoteFact) => void): StopListening {
-    return this.#contents.facts.add(listener);
+  /** The book is as after the event when the listener is called. */
+  onEvent(listener: (event: QuoteEvent) => void): StopListening {
+    return this.#contents.events.add(listener);
   }
 
   /** The book was replaced by a snapshot, at the start and where events could not be had again. */
@@ -110,18 +110,18 @@ export class FollowedQuotes extends Followed {
   }
 }
 
-/** QUOTES for those who keep no quotes. */
+/** QUOTES without a book. */
 export class QuoteEventsState implements ChannelState {
   readonly book = null;
-  readonly facts = new Listeners<QuoteFact>();
+  readonly events = new Listeners<QuoteEvent>();
 
   apply(message: Parameters<ChannelState['apply']>[0]): void {
-    if (isQuoteFact(message)) this.facts.emit(message);
+    if (isQuoteEvent(message)) this.events.emit(message);
   }
 }
 
-/** What happens to quotes, from now on, however many there are. */
-export class FollowedFacts extends Followed {
+/** Events of quotes from now on, however many quotes there are. */
+export class FollowedEvents extends Followed {
   readonly #contents: QuoteEventsState;
 
   constructor(contents: QuoteEventsState, subscription: Subscription, close: () => void) {
@@ -129,16 +129,16 @@ export class FollowedFacts extends Followed {
     this.#contents = contents;
   }
 
-  onFact(listener: (fact: QuoteFact) => void): StopListening {
-    return this.#contents.facts.add(listener);
+  onEvent(listener: (event: QuoteEvent) => void): StopListening {
+    return this.#contents.events.add(listener);
   }
 }
 
 /** RFQ: requests come and are gone, and add up to nothing. */
 export class RfqState implements ChannelState {
   readonly book = null;
-  readonly requests = new Listeners<RfqFact>();
-  readonly updates = new Listeners<RfqUpdateFact>();
+  readonly requests = new Listeners<RfqEvent>();
+  readonly updates = new Listeners<RfqUpdateEvent>();
 
   apply(message: Parameters<ChannelState['apply']>[0]): void {
     if (message.type === 'RFQ') this.requests.emit(message);
@@ -155,12 +155,12 @@ export class FollowedRfqs extends Followed {
     this.#contents = contents;
   }
 
-  onRfq(listener: (rfq: RfqFact) => void): StopListening {
+  onRfq(listener: (rfq: RfqEvent) => void): StopListening {
     return this.#contents.requests.add(listener);
   }
 
   /** What becomes of the requests: quotes that answer them, fills, and their end. */
-  onUpdate(listener: (update: RfqUpdateFact) => void): StopListening {
+  onUpdate(listener: (update: RfqUpdateEvent) => void): StopListening {
     return this.#contents.updates.add(listener);
   }
 }
@@ -220,8 +220,8 @@ export class FollowedTickers extends Followed {
 
 /** COVER: the newest message is the whole cover. */
 export class CoverState implements ChannelState {
-  readonly changes = new Listeners<CoverFact>();
-  cover: CoverFact | null = null;
+  readonly changes = new Listeners<CoverEvent>();
+  cover: CoverEvent | null = null;
   readonly book: ReplicatedBook = {
     canResume: false,
     clear: () => {

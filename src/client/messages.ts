@@ -6,15 +6,15 @@ import type { RefusedError } from './errors.js';
 type OfType<T extends ServerMessageV2['type']> = Extract<ServerMessageV2, { readonly type: T }>;
 
 /** An event of one quote, with its number, the engine's time and the block that caused it. */
-export type QuoteFact = OfType<QuoteMessageType>;
+export type QuoteEvent = OfType<QuoteMessageType>;
 
 /** A taker asks makers for a quote. */
-export type RfqFact = OfType<'RFQ'>;
+export type RfqEvent = OfType<'RFQ'>;
 /** What became of a request for quotes. */
-export type RfqUpdateFact = OfType<'RFQ_UPDATE'>;
+export type RfqUpdateEvent = OfType<'RFQ_UPDATE'>;
 
 /** How one of the key's own requests stands, with the best quote. */
-export type RfqStatusFact = OfType<'RFQ_STATUS'>;
+export type RfqStatusEvent = OfType<'RFQ_STATUS'>;
 
 export type BookUpdate = OfType<'ORDERBOOK_UPDATE'>;
 export type BookSnapshot = OfType<'ORDERBOOK_SNAPSHOT'>;
@@ -22,26 +22,26 @@ export type QuotesSnapshotPage = OfType<'QUOTES_SNAPSHOT'>;
 export type Acknowledgement = NonNullable<OfType<'INFO'>['body']>;
 export type TickersPage = OfType<'TICKER_SNAPSHOT'>;
 /** One pool at a glance, as it is now. */
-export type TickerFact = OfType<'TICKER'>;
+export type TickerEvent = OfType<'TICKER'>;
 /** The quotes that cover a size best, as they are now. */
-export type CoverFact = OfType<'COVER'>;
+export type CoverEvent = OfType<'COVER'>;
 export type ResyncNotice = OfType<'RESYNC'>;
 export type HeartbeatMessage = OfType<'HEARTBEAT'>;
 
 /** A message of a subscription, which has a key; RESYNC has several. */
 type KeyedMessage =
-  | QuoteFact
-  | RfqFact
-  | RfqUpdateFact
+  | QuoteEvent
+  | RfqEvent
+  | RfqUpdateEvent
   | BookUpdate
   | BookSnapshot
   | QuotesSnapshotPage
   | TickersPage
-  | TickerFact
-  | CoverFact;
+  | TickerEvent
+  | CoverEvent;
 
 /** True for the messages about a single quote. */
-export function isQuoteFact(message: KeyedMessage): message is QuoteFact {
+export function isQuoteEvent(message: KeyedMessage): message is QuoteEvent {
   return message.type !== 'RFQ' && message.type !== 'RFQ_UPDATE' && 'cause' in message;
 }
 
@@ -50,14 +50,14 @@ export type Snapshot = Extract<
   { readonly type: 'QUOTES_SNAPSHOT' | 'ORDERBOOK_SNAPSHOT' | 'TICKER_SNAPSHOT' | 'COVER' }
 >;
 /** Messages with a `prevSeq`. */
-export type NumberedMessage = Exclude<KeyedMessage, Snapshot | TickerFact>;
+export type NumberedMessage = Exclude<KeyedMessage, Snapshot | TickerEvent>;
 
 /** The client's copy of a channel: its messages applied one after the other. */
 export interface ChannelState {
   /** Null: the channel is a stream of events without a book. */
   readonly book: ReplicatedBook | null;
   /** Applies the next message, always of this channel. */
-  apply(message: NumberedMessage | TickerFact | CoverFact): void;
+  apply(message: NumberedMessage | TickerEvent | CoverEvent): void;
 }
 
 export interface ReplicatedBook {

@@ -12,7 +12,7 @@ import {
   QuoteEventsState,
   FollowedBook,
   FollowedCover,
-  FollowedFacts,
+  FollowedEvents,
   FollowedQuotes,
   FollowedRfqs,
   FollowedTickers,
@@ -20,7 +20,7 @@ import {
   RfqState,
   TickersState,
 } from './followed.js';
-import type { ChannelState, HeartbeatMessage, RfqStatusFact } from './messages.js';
+import type { ChannelState, HeartbeatMessage, RfqStatusEvent } from './messages.js';
 import type { ClientPorts, StopListening } from './ports.js';
 import { Pools } from './pools.js';
 import { Rest } from './rest.js';
@@ -35,7 +35,7 @@ export interface OrderbookClientOptions {
   readonly chainId: string;
   /** Of the feed. Default `json`; `msgpack` is about half the bytes. */
   readonly encoding?: FeedEncoding;
-  readonly patience?: Partial<ClientTimeouts>;
+  readonly timeouts?: Partial<ClientTimeouts>;
 }
 
 /** Filter of a subscription to QUOTES or RFQ; docs/reference/api.md, "Following quotes". */
@@ -86,11 +86,11 @@ export class BaseOrderbookClient {
   #lastSalt = 0;
 
   constructor(options: OrderbookClientOptions, ports: ClientPorts) {
-    const { chainId, encoding = 'json', patience = {} } = options;
+    const { chainId, encoding = 'json', timeouts = {} } = options;
     // By name instead of spreading: an option set to undefined must take its default.
-    const { answerMs = DEFAULT_TIMEOUTS.answerMs, silenceMs = DEFAULT_TIMEOUTS.silenceMs } = patience;
+    const { answerMs = DEFAULT_TIMEOUTS.answerMs, silenceMs = DEFAULT_TIMEOUTS.silenceMs } = timeouts;
     const { minMs = DEFAULT_TIMEOUTS.reconnect.minMs, maxMs = DEFAULT_TIMEOUTS.reconnect.maxMs } =
-      patience.reconnect ?? {};
+      timeouts.reconnect ?? {};
     const url = options.url.replace(/\/+$/, '');
     if (!isServiceUrl(url)) throw new TypeError(`Not the URL of a service: ${options.url}`);
     // Callers without types may pass an unset variable; the feed would refuse it again and again.
@@ -105,7 +105,7 @@ export class BaseOrderbookClient {
       url: url.replace(/^http/, 'ws'),
       apiKey,
       encoding,
-      patience: { answerMs, silenceMs, reconnect: { minMs, maxMs } },
+      timeouts: { answerMs, silenceMs, reconnect: { minMs, maxMs } },
       ports,
     });
   }
@@ -139,10 +139,10 @@ export class BaseOrderbookClient {
   }
 
   /** Reports the events of quotes from now on, and keeps no quotes. Beside `followQuotes` it takes a second connection. */
-  followFacts(filter: QuotesFilter = {}): FollowedFacts {
+  followEvents(filter: QuotesFilter = {}): FollowedEvents {
     const contents = new QuoteEventsState();
     const [subscription, close] = this.#follow('QUOTES', onWire(filter), contents);
-    return new FollowedFacts(contents, subscription, close);
+    return new FollowedEvents(contents, subscription, close);
   }
 
   /** Keeps every pool's best prices, or one pool's. */
@@ -170,13 +170,13 @@ export class BaseOrderbookClient {
    * How the key's own requests stand, also those of `rest.openRfq`. Each open connection reports it: a request without
    * any is in `rest.rfqs` alone.
    */
-  onRfqStatus(listener: (status: RfqStatusFact) => void): StopListening {
+  onRfqStatus(listener: (status: RfqStatusEvent) => void): StopListening {
     return this.#pool.rfqStatuses.add(listener);
   }
 
   /**
    * Asks makers for quotes, and resolves once the request is on the server's disk. Rejects with RefusedError, or with
-   * ConnectionLostError when it is not known whether it was published, or no connection came in `patience.answerMs`.
+   * ConnectionLostError when it is not known whether it was published, or no connection came in `timeouts.answerMs`.
    */
   requestQuotes(request: RfqRequest): Promise<void> {
     const body = { ...request, size: request.size.toString(), chainId: this.#options.chainId };

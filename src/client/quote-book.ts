@@ -2,7 +2,7 @@ import type { Hex } from 'viem';
 import type { OrderbookQuote } from '../wire/orderbook.js';
 import type { SideText } from '../wire/primitives.js';
 import { compareBestFirst } from './level-book.js';
-import type { QuoteFact } from './messages.js';
+import type { QuoteEvent } from './messages.js';
 import { quoteTerm, SetHash } from './set-hash.js';
 
 /** The quotes under one key of a subscription. */
@@ -73,21 +73,21 @@ export class QuoteBook {
     hash.remove(quoteTerm(quoteId, BigInt(before.fillableSize)));
   }
 
-  apply(fact: QuoteFact): void {
-    switch (fact.type) {
+  apply(event: QuoteEvent): void {
+    switch (event.type) {
       case 'POST_QUOTE':
       case 'REVALIDATE_QUOTE':
       case 'RESTORE_QUOTE':
       case 'FILL_QUOTE':
-        return this.set(fact.key, fact.body);
+        return this.set(event.key, event.body);
       case 'UNDO_QUOTE':
-        return fact.valid ? this.set(fact.key, fact.body) : this.delete(fact.key, fact.body.quoteId);
+        return event.valid ? this.set(event.key, event.body) : this.delete(event.key, event.body.quoteId);
       case 'REMOVE_QUOTE':
       case 'CANCEL_QUOTE':
       case 'EXPIRE_QUOTE':
       case 'INVALIDATE_QUOTE':
       case 'WITHDRAW_QUOTE':
-        return this.delete(fact.key, fact.body.quoteId);
+        return this.delete(event.key, event.body.quoteId);
     }
   }
 

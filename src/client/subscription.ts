@@ -12,7 +12,7 @@ import {
   type NumberedMessage,
   type ResyncNotice,
   type Snapshot,
-  type TickerFact,
+  type TickerEvent,
 } from './messages.js';
 import { Listeners } from './ports.js';
 
@@ -26,7 +26,7 @@ type Tried = 'NOTHING' | 'RESUME' | 'SNAPSHOT';
 export class Subscription {
   readonly channel: FeedChannel;
   readonly states = new Listeners<FollowState>();
-  readonly healings = new Listeners<Healing>();
+  readonly resyncs = new Listeners<ResyncCause>();
   /** The server's refusal; null: not refused. */
   refusal: RefusedError | null = null;
   readonly #filter: object;
@@ -175,7 +175,7 @@ export class Subscription {
     if (this.#content.book === null && wasResuming) {
       this.#forget();
       this.#ask(null);
-      return this.healings.emit('RESYNC');
+      return this.resyncs.emit('RESYNC');
     }
     this.#unsubscribe();
     this.refuse(error);
@@ -197,7 +197,7 @@ export class Subscription {
     this.#keys = keys;
     this.#epoch = epoch;
     this.#begin({ keys, seq });
-    if (!this.#isOver) this.healings.emit('RESYNC');
+    if (!this.#isOver) this.resyncs.emit('RESYNC');
   }
 
   #takeSnapshot(message: Snapshot): void {
@@ -218,7 +218,7 @@ export class Subscription {
 
   #takeNumbered(message: NumberedMessage): void {
     // An update arrived before the snapshot that it follows.
-    if (this.#awaited.size > 0) return this.#heal('GAP', null);
+    if (this.#awaited.size > 0) return this.#resync('GAP', null);
     switch (this.#positions.take(message.key, message.seq, message.prevSeq)) {
       case 'SEEN':
         return;
@@ -227,13 +227,13 @@ export class Subscription {
         return this.#content.apply(message);
       case 'GAP':
         // Resume from the key that is furthest behind: other keys may have lost messages as well.
-        return this.#heal('GAP', this.#positions.complete);
+        return this.#resync('GAP', this.#positions.complete);
     }
   }
 
   /** Each ticker is complete on its own: there is no order to check. */
-  #takeWhole(message: TickerFact): void {
-    if (this.#awaited.size > 0) this.#heal('GAP', null);
+  #takeWhole(message: TickerEvent): void {
+    if (this.#awaited.size > 0) this.#resync('GAP', null);
     else this.#content.apply(message);
   }
 
@@ -242,14 +242,14 @@ export class Subscription {
     const { book } = this.#content;
     if (book === null) return this.#positions.confirm(seq);
     const listed = books.filter(({ key }) => this.#keys.includes(key));
-    if (listed.length > 0 && this.#awaited.size > 0) this.#heal('GAP', null);
-    else if (listed.some(({ key, hash }) => book.hash(key) !== hash)) this.#heal('HASH', null);
+    if (listed.length > 0 && this.#awaited.size > 0) this.#resync('GAP', null);
+    else if (listed.some(({ key, hash }) => book.hash(key) !== hash)) this.#resync('HASH', null);
     else if (listed.length === this.#keys.length) this.#positions.confirm(seq);
   }
 
   /** `fromSeq` null: a resume would not help. */
-  #heal(why: Healing, fromSeq: number | null): void {
-    this.healings.emit(why);
+  #resync(why: ResyncCause, fromSeq: number | null): void {
+    this.resyncs.emit(why);
     // A listener may have closed it.
     if (this.#isOver) return;
     if (this.#tried === 'SNAPSHOT') return this.#giveUp();
@@ -334,4 +334,4 @@ export class Positions {
 export type FollowState = 'WAITING' | 'SYNCING' | 'LIVE' | 'REFUSED' | 'CLOSED';
 
 /** Why the client repairs a subscription: a message is missing, the book's hash differs, or the server sent RESYNC. */
-export type Healing = 'GAP' | 'HASH' | 'RESYNC';
+export type ResyncCause = 'GAP' | 'HASH' | 'RESYNC';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { LevelBook } from '../../src/client/level-book.js';
-import type { QuoteFact } from '../../src/client/messages.js';
+import type { QuoteEvent } from '../../src/client/messages.js';
 import { QuoteBook } from '../../src/client/quote-book.js';
 import { addTerm, BookHash, hashText } from '../../src/feed/book-hash.js';
 import { keccak256 } from '../feed/keccak.js';
@@ -133,24 +133,24 @@ t.test('a side is read as it is each time, after a change and after it was clear
   t.strictSame(prices(), [[], [6]]);
 });
 
-t.test('each fact leaves the book as docs/reference/api.md says', async (t) => {
-  const fact = (type: string, fillableSize: string, more: object = {}): QuoteFact =>
-    ({ type, key: 'quotes', body: quote(1, fillableSize), ...more }) as unknown as QuoteFact;
-  /** What is fillable of the quote after the fact; null: it is not in the book. */
-  const outcomes: readonly (readonly [QuoteFact, string | null])[] = [
-    [fact('POST_QUOTE', '10'), '10'],
-    [fact('REVALIDATE_QUOTE', '7'), '7'],
-    [fact('FILL_QUOTE', '4', { size: '6' }), '4'],
-    [fact('FILL_QUOTE', '0', { size: '10' }), null],
-    [fact('REMOVE_QUOTE', '0'), null],
-    [fact('WITHDRAW_QUOTE', '7', { reason: 'REQUESTED' }), null],
-    [fact('FILL_QUOTE', '0', { size: '2' }), null],
-    [fact('RESTORE_QUOTE', '5'), '5'],
-    [fact('CANCEL_QUOTE', '0'), null],
-    [fact('EXPIRE_QUOTE', '10'), null],
-    [fact('INVALIDATE_QUOTE', '10', { reason: 'InsufficientCollateralBalance' }), null],
-    [fact('UNDO_QUOTE', '8', { valid: true }), '8'],
-    [fact('UNDO_QUOTE', '8', { valid: false }), null],
+t.test('each event leaves the book as docs/reference/api.md says', async (t) => {
+  const event = (type: string, fillableSize: string, more: object = {}): QuoteEvent =>
+    ({ type, key: 'quotes', body: quote(1, fillableSize), ...more }) as unknown as QuoteEvent;
+  /** What is fillable of the quote after the event; null: it is not in the book. */
+  const outcomes: readonly (readonly [QuoteEvent, string | null])[] = [
+    [event('POST_QUOTE', '10'), '10'],
+    [event('REVALIDATE_QUOTE', '7'), '7'],
+    [event('FILL_QUOTE', '4', { size: '6' }), '4'],
+    [event('FILL_QUOTE', '0', { size: '10' }), null],
+    [event('REMOVE_QUOTE', '0'), null],
+    [event('WITHDRAW_QUOTE', '7', { reason: 'REQUESTED' }), null],
+    [event('FILL_QUOTE', '0', { size: '2' }), null],
+    [event('RESTORE_QUOTE', '5'), '5'],
+    [event('CANCEL_QUOTE', '0'), null],
+    [event('EXPIRE_QUOTE', '10'), null],
+    [event('INVALIDATE_QUOTE', '10', { reason: 'InsufficientCollateralBalance' }), null],
+    [event('UNDO_QUOTE', '8', { valid: true }), '8'],
+    [event('UNDO_QUOTE', '8', { valid: false }), null],
   ];
   for (const before of [[], [quote(1, '10')]]) {
     for (const [told, fillableSize] of outcomes) {

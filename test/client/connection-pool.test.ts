@@ -235,10 +235,10 @@ t.test('what is followed on hearing that another begins is asked for once', (t) 
   t.end();
 });
 
-t.test('patience that is there and undefined is the default', (t) => {
+t.test('a timeout that is set to undefined takes its default', (t) => {
   const server = new ScriptedServer();
   const untyped: object = { answerMs: undefined, silenceMs: undefined, reconnect: undefined };
-  const client = new OrderbookClient({ ...options, patience: untyped }, server.ports);
+  const client = new OrderbookClient({ ...options, timeouts: untyped }, server.ports);
   client.followQuotes();
   const { socket } = server;
   server.clock.advance(10_000);
@@ -284,7 +284,7 @@ t.test('a key that is not there is said at once, and one is taken as the routes 
 t.test('a pause that is given in part is the default for the rest', (t) => {
   const server = new ScriptedServer();
   const untyped: object = { reconnect: { minMs: 1000 } };
-  const client = new OrderbookClient({ ...options, patience: untyped }, server.ports);
+  const client = new OrderbookClient({ ...options, timeouts: untyped }, server.ports);
   client.followQuotes();
   server.socket.drops();
   server.clock.advance(1_499);

@@ -16,7 +16,7 @@ function opened(onState: (state: ConnectionState) => void = () => undefined) {
     url: 'ws://quotes.test',
     apiKey: 'good-key',
     encoding: 'msgpack',
-    patience: DEFAULT_TIMEOUTS,
+    timeouts: DEFAULT_TIMEOUTS,
     ports: server.ports,
     onState(state) {
       states.push(state);

@@ -1,4 +1,4 @@
-import type { FollowState, Healing } from '../../src/client/exports.js';
+import type { FollowState, ResyncCause } from '../../src/client/exports.js';
 import { OrderbookClient } from '../../src/client/node.js';
 import { quoteTerm, SetHash } from '../../src/client/set-hash.js';
 import { quote, ScriptedServer } from './scripted-server.js';
@@ -28,13 +28,13 @@ export function following() {
   const client = new OrderbookClient({ url: 'http://quotes.test/', apiKey: 'k', chainId: '421613' }, server.ports);
   const quotes = client.followQuotes({ taker: '*' });
   const states: FollowState[] = [];
-  const healings: Healing[] = [];
+  const resyncs: ResyncCause[] = [];
   const ids: number[] = [];
   quotes.onState((state) => states.push(state));
-  quotes.onHealing((why) => healings.push(why));
-  quotes.onFact(({ body }) => ids.push(body.salt));
+  quotes.onResync((why) => resyncs.push(why));
+  quotes.onEvent(({ body }) => ids.push(body.salt));
   server.socket.authorizes();
-  return { server, client, quotes, states, healings, ids };
+  return { server, client, quotes, states, resyncs, ids };
 }
 
 /** The same, with quotes 1 and 2 in the book at number 10. */

@@ -16,10 +16,10 @@ t.test('it begins with a snapshot, is live when that is whole and right, and the
 });
 
 t.test('a message that is missing is had again by going on from the one before it', async (t) => {
-  const { server, quotes, healings, ids } = live();
+  const { server, quotes, resyncs, ids } = live();
   const { socket } = server;
   socket.says(post(11, 10, 3), post(14, 12, 5));
-  t.strictSame(healings, ['GAP']);
+  t.strictSame(resyncs, ['GAP']);
   t.strictSame(ids, [3], 'no event is reported out of order');
   t.strictSame(socket.grants(11, [key]), { chainId: '421613', taker: '*', epoch, fromSeq: 11 });
   socket.says(post(12, 11, 4), post(14, 12, 5));
@@ -28,7 +28,7 @@ t.test('a message that is missing is had again by going on from the one before i
 });
 
 t.test('a gap that comes back is healed by a snapshot, and after that by another connection', async (t) => {
-  const { server, quotes, healings } = live();
+  const { server, quotes, resyncs } = live();
   const { socket } = server;
   socket.says(post(14, 12, 5));
   socket.grants(10, [key]);
@@ -36,19 +36,19 @@ t.test('a gap that comes back is healed by a snapshot, and after that by another
   t.strictSame(socket.grants(14, [key]), { chainId: '421613', taker: '*', snapshot: true });
   t.equal(quotes.state, 'SYNCING');
   socket.says(snapshot(14, [1, 2, 3]), post(20, 18, 6));
-  t.strictSame(healings, ['GAP', 'GAP', 'GAP']);
+  t.strictSame(resyncs, ['GAP', 'GAP', 'GAP']);
   t.equal(socket.isClosed, true);
   server.clock.advance(1_000);
   t.strictSame(server.socket.authorizes().grants(20, [key]), { chainId: '421613', taker: '*', snapshot: true });
 });
 
 t.test('a heartbeat with another hash is healed by a snapshot', async (t) => {
-  const { server, quotes, healings } = live();
+  const { server, quotes, resyncs } = live();
   const { socket } = server;
   socket.says(heartbeat(10, [{ key, hash: hashOf(1, 2) }]));
-  t.strictSame(healings, []);
+  t.strictSame(resyncs, []);
   socket.says(heartbeat(12, [{ key, hash: hashOf(1, 2, 3) }]));
-  t.strictSame(healings, ['HASH']);
+  t.strictSame(resyncs, ['HASH']);
   t.equal(quotes.state, 'SYNCING');
   socket.grants(12, [key]);
   socket.says(snapshot(12, [1, 2, 3]));
@@ -56,10 +56,10 @@ t.test('a heartbeat with another hash is healed by a snapshot', async (t) => {
 });
 
 t.test('what is on its way when something is asked anew belongs to before', async (t) => {
-  const { server, ids, healings } = live();
+  const { server, ids, resyncs } = live();
   server.socket.says(post(14, 12, 5), post(15, 14, 6), heartbeat(15, [{ key, hash: hashOf(9) }]));
   t.strictSame(ids, []);
-  t.strictSame(healings, ['GAP']);
+  t.strictSame(resyncs, ['GAP']);
 });
 
 t.test('of a message that cannot be read to its end nothing stays: the book begins anew', async (t) => {
@@ -109,16 +109,16 @@ t.test('a snapshot that was cut off by a lost connection is asked for again', as
 
 t.test('a snapshot that is lost on the way is asked for again, when what follows it comes', async (t) => {
   for (const follower of [post(11, 10, 3), heartbeat(10, [{ key, hash: hashOf(1) }])]) {
-    const { server, healings } = following();
+    const { server, resyncs } = following();
     server.socket.grants(10, [key]);
     server.socket.says(follower);
-    t.strictSame(healings, ['GAP']);
+    t.strictSame(resyncs, ['GAP']);
     t.strictSame(server.socket.grants(11, [key]), { chainId: '421613', taker: '*', snapshot: true });
   }
 });
 
 t.test('a server that cannot go on starts anew, with another epoch or later on', async (t) => {
-  const { server, quotes, healings } = live();
+  const { server, quotes, resyncs } = live();
   server.socket.drops();
   server.clock.advance(1_000);
   const { socket } = server;
@@ -131,7 +131,7 @@ t.test('a server that cannot go on starts anew, with another epoch or later on',
     [7],
   );
   socket.says({ ...resync, seq: 9, reason: 'TOO_OLD' }, snapshot(9, [8]), post(10, 9, 4));
-  t.strictSame(healings, ['RESYNC', 'RESYNC']);
+  t.strictSame(resyncs, ['RESYNC', 'RESYNC']);
   t.strictSame(
     [...quotes.book.all()].map(({ salt }) => salt),
     [8, 4],
@@ -204,15 +204,15 @@ t.test('requests for quotes have no book: they follow from now', async (t) => {
   t.strictSame(sizes, ['5']);
 });
 
-t.test('facts without a book follow from now, and go on after a lost connection', async (t) => {
+t.test('events without a book follow from now, and go on after a lost connection', async (t) => {
   const { server, client } = following();
   server.socket.grants(10, [key]);
-  const facts = client.followFacts({ taker: '*' });
+  const events = client.followEvents({ taker: '*' });
   const ids: number[] = [];
-  facts.onFact(({ body }) => ids.push(body.salt));
+  events.onEvent(({ body }) => ids.push(body.salt));
   const wish = { chainId: '421613', taker: '*', snapshot: false };
   t.strictSame(server.socket.authorizes().grants(10, [key]), wish);
-  t.equal(facts.state, 'LIVE');
+  t.equal(events.state, 'LIVE');
   server.socket.says(post(11, 10, 3));
   server.socket.drops();
   server.clock.advance(1_000);
@@ -221,10 +221,10 @@ t.test('facts without a book follow from now, and go on after a lost connection'
   t.strictSame(ids, [3, 4]);
 });
 
-t.test('facts that begin anew in another log go on from there, however far the last one had come', async (t) => {
+t.test('events that begin anew in another log go on from there, however far the last one had come', async (t) => {
   const { server, client } = following();
   server.socket.grants(10, [key]);
-  client.followFacts({ taker: '*' });
+  client.followEvents({ taker: '*' });
   server.socket.authorizes().grants(10, [key]);
   server.socket.says(heartbeat(50));
   server.socket.says({ type: 'RESYNC', channel: 'QUOTES', keys: [key], seq: 20, epoch: otherEpoch, reason: 'TOO_OLD' });

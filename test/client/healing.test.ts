@@ -27,7 +27,7 @@ const acts: fc.Arbitrary<Act[]> = fc
 
 const [pool] = POOLS;
 const [taker] = TAKERS;
-const healings = new Map<string, number>();
+const resyncs = new Map<string, number>();
 
 /** A server whose every change is committed at once, and a client that follows it over a link that loses things. */
 class World {
@@ -47,7 +47,7 @@ class World {
       client.followBook({ poolAddress, depth: 2, taker: taker ?? '0x' }),
     ];
     for (const followed of [this.quotes, ...this.books]) {
-      followed.onHealing((why) => healings.set(why, (healings.get(why) ?? 0) + 1));
+      followed.onResync((why) => resyncs.set(why, (resyncs.get(why) ?? 0) + 1));
     }
   }
 
@@ -102,7 +102,7 @@ t.test('whatever is lost on the way, the books end as the server’s', async (t)
     }),
     { numRuns: 300, endOnFailure: true },
   );
-  for (const why of ['GAP', 'HASH', 'RESYNC']) t.ok((healings.get(why) ?? 0) > 0, `${why} came up`);
+  for (const why of ['GAP', 'HASH', 'RESYNC']) t.ok((resyncs.get(why) ?? 0) > 0, `${why} came up`);
 });
 
 t.test('where nothing is lost nothing is wrong, however often the connection is', async (t) => {
@@ -111,7 +111,7 @@ t.test('where nothing is lost nothing is wrong, however often the connection is'
     fc.property(acts, fc.constantFrom('json', 'msgpack'), (script, encoding) => {
       const world = new World(encoding, () => 0.5);
       for (const followed of [world.quotes, ...world.books]) {
-        followed.onHealing((why) => {
+        followed.onResync((why) => {
           if (why !== 'RESYNC') wrong.push(why);
         });
       }

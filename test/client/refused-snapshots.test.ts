@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap';
 import { OrderbookClient } from '../../src/client/node.js';
-import type { Healing } from '../../src/client/exports.js';
+import type { ResyncCause } from '../../src/client/exports.js';
 import { enter, sampleQuote } from '../engine/samples.js';
 import { chainId, FeedFixture } from '../feed/feed-fixture.js';
 import { goodKey } from '../ws/gateway-fixture.js';
@@ -21,20 +21,20 @@ function comeBack(t: Test, server: ScriptedServer): void {
   server.socket.grants(10, [rfqKey]);
 }
 
-t.test('facts whose place is refused follow from now, and nothing else of the connection notices', (t) => {
+t.test('events whose place is refused follow from now, and nothing else of the connection notices', (t) => {
   const server = new ScriptedServer();
   const client = new OrderbookClient({ url: 'http://quotes.test', apiKey: 'k', chainId: '421613' }, server.ports);
-  const facts = client.followFacts();
+  const events = client.followEvents();
   const rfqs = client.followRfqs();
-  const healings: Healing[] = [];
+  const resyncs: ResyncCause[] = [];
   const seqs: number[] = [];
-  facts.onHealing((why) => healings.push(why));
-  facts.onFact(({ seq }) => seqs.push(seq));
+  events.onResync((why) => resyncs.push(why));
+  events.onEvent(({ seq }) => seqs.push(seq));
   server.socket.authorizes().grants(10, [key]);
   comeBack(t, server);
   t.strictSame(server.socket.grants(20, [key]), { chainId: '421613', snapshot: false });
   server.socket.says(post(21, 20, 3));
-  t.strictSame([facts.state, rfqs.state, healings, seqs], ['LIVE', 'LIVE', ['RESYNC'], [21]]);
+  t.strictSame([events.state, rfqs.state, resyncs, seqs], ['LIVE', 'LIVE', ['RESYNC'], [21]]);
   t.equal(server.sockets.length, 2);
   t.end();
 });
@@ -65,7 +65,7 @@ t.test('what was refused from the start has nothing to leave', (t) => {
   t.end();
 });
 
-t.test('with the server: of more quotes than a snapshot may have, facts go on and a book does not', async (t) => {
+t.test('with the server: of more quotes than a snapshot may have, events go on and a book does not', async (t) => {
   const fixture = new FeedFixture({ limits: { recentEvents: 2, wsSnapshotQuotes: 2 } });
   const link = new LossyLink(fixture);
   const options = { url: 'http://quotes.test', apiKey: goodKey, chainId } as const;
@@ -73,16 +73,16 @@ t.test('with the server: of more quotes than a snapshot may have, facts go on an
     options,
     link.ports(() => 0.5),
   );
-  const facts = client.followFacts();
+  const events = client.followEvents();
   const quotes = client.followQuotes();
   const seqs: number[] = [];
-  facts.onFact(({ seq }) => seqs.push(seq));
+  events.onEvent(({ seq }) => seqs.push(seq));
   link.deliver();
   link.cut();
   for (let n = 0; n < 4; n++) fixture.do(enter(sampleQuote({ n })));
   fixture.clock.advance(1_000);
   link.deliver();
-  t.strictSame([facts.state, quotes.state], ['LIVE', 'REFUSED']);
+  t.strictSame([events.state, quotes.state], ['LIVE', 'REFUSED']);
   await t.rejects(quotes.whenLive(), refused);
   fixture.do(enter(sampleQuote({ n: 4 })));
   link.deliver();

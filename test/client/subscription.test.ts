@@ -22,10 +22,10 @@ t.test('a filter of two keys is live when both have their snapshots, and until t
 });
 
 t.test('of two snapshots the second one that is lost shows by what follows the first', (t) => {
-  const { server, ids, healings } = following();
+  const { server, ids, resyncs } = following();
   server.socket.grants(10, [key, otherKey]);
   server.socket.says(snapshot(10, [1]), post(11, 10, 3));
-  t.strictSame([ids, healings], [[], ['GAP']]);
+  t.strictSame([ids, resyncs], [[], ['GAP']]);
   t.strictSame(server.socket.grants(11, [key, otherKey]), fromSnapshot);
   t.end();
 });
@@ -42,10 +42,10 @@ t.test('a heartbeat that names one of two books says of neither how far it has c
 });
 
 t.test('a heartbeat that names no book says nothing of a snapshot that is on its way', (t) => {
-  const { server, quotes, healings } = following();
+  const { server, quotes, resyncs } = following();
   server.socket.grants(10, [key]);
   server.socket.says(heartbeat(10), snapshot(10, [1]));
-  t.strictSame([quotes.state, healings], ['LIVE', []]);
+  t.strictSame([quotes.state, resyncs], ['LIVE', []]);
   t.end();
 });
 
@@ -64,14 +64,14 @@ t.test('without a book a heartbeat alone says how far all has come', (t) => {
 });
 
 t.test('each good message gives a gap the short way again: to go on from before it', (t) => {
-  const { server, healings } = live();
+  const { server, resyncs } = live();
   const { socket } = server;
   for (const at of [10, 20, 30]) {
     socket.says(post(at + 5, at + 2, 3));
     t.strictSame(socket.grants(at, [key]), goingOn(at));
     socket.says(post(at + 10, at, 4));
   }
-  t.strictSame(healings, ['GAP', 'GAP', 'GAP']);
+  t.strictSame(resyncs, ['GAP', 'GAP', 'GAP']);
   t.end();
 });
 
@@ -150,12 +150,12 @@ t.test('without a book, a message lost after RESYNC shows as a gap', (t) => {
   const { server, client } = following();
   server.socket.grants(10, [key]);
   const rfqs = client.followRfqs();
-  const healings: string[] = [];
-  rfqs.onHealing((why) => healings.push(why));
+  const resyncs: string[] = [];
+  rfqs.onResync((why) => resyncs.push(why));
   server.socket.grants(10, [rfqKey]);
   server.socket.says({ type: 'RESYNC', channel: 'RFQ', keys: [rfqKey], seq: 20, epoch: otherEpoch, reason: 'TOO_OLD' });
   server.socket.says({ type: 'RFQ', key: rfqKey, seq: 25, prevSeq: 22, tsMs: 0, cause: null, body: {} });
-  t.strictSame(healings, ['RESYNC', 'GAP']);
+  t.strictSame(resyncs, ['RESYNC', 'GAP']);
   t.strictSame(server.socket.grants(20, [rfqKey]), { chainId: '421613', epoch: otherEpoch, fromSeq: 20 });
   t.end();
 });
@@ -170,7 +170,7 @@ t.test('the same number in another epoch is another place', (t) => {
 });
 
 t.test('messages of another channel change nothing', (t) => {
-  const { server, client, quotes, healings, ids } = following();
+  const { server, client, quotes, resyncs, ids } = following();
   server.socket.grants(10, [key]);
   const tickerKey = 'ticker:421613:*';
   const sizes: string[] = [];
@@ -190,7 +190,7 @@ t.test('messages of another channel change nothing', (t) => {
     post(14, 10, 3),
   );
   t.strictSame([sizes, tickers.of(poolAddress)?.filledSize24h], [['5'], '1']);
-  t.strictSame([ids, healings, quotes.state], [[3], [], 'LIVE']);
+  t.strictSame([ids, resyncs, quotes.state], [[3], [], 'LIVE']);
   t.end();
 });
 
@@ -260,7 +260,7 @@ t.test('a repair listener can close the subscription', (t) => {
     const { server, client, quotes, states } = live();
     client.followRfqs();
     server.socket.grants(10, [rfqKey]);
-    quotes.onHealing(() => quotes.close());
+    quotes.onResync(() => quotes.close());
     server.socket.says(wrong);
     t.strictSame([quotes.state, states.at(-1)], ['CLOSED', 'CLOSED']);
     t.strictSame(server.socket.sent, [{ type: 'UNSUBSCRIBE', channel: 'QUOTES', body: null }]);
@@ -287,14 +287,14 @@ t.test('a subscription closed while it restarts is unsubscribed', (t) => {
 t.test('a subscription closed by a state listener reports nothing more', (t) => {
   const resync = { type: 'RESYNC', channel: 'QUOTES', keys: [key], seq: 20, epoch: otherEpoch, reason: 'OTHER_EPOCH' };
   for (const said of [snapshot(10, [1]), resync]) {
-    const { server, quotes, healings } = following();
+    const { server, quotes, resyncs } = following();
     server.socket.grants(10, [key]);
     if (said === resync) server.socket.says(snapshot(10, [1]));
     quotes.onState(() => quotes.close());
     const sizes: number[] = [];
     quotes.onSnapshot(({ size }) => sizes.push(size));
     server.socket.says(said);
-    t.strictSame([quotes.state, sizes, healings], ['CLOSED', [], []]);
+    t.strictSame([quotes.state, sizes, resyncs], ['CLOSED', [], []]);
   }
   t.end();
 });

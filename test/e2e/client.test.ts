@@ -4,7 +4,7 @@ import {
   type FeedEncoding,
   type FollowedBook,
   OrderbookClient,
-  type QuoteFact,
+  type QuoteEvent,
   type Side,
   ZERO_ADDRESS,
 } from 'quotebook/client';
@@ -22,9 +22,9 @@ import { documentedPorts, DocumentedWebSocket } from './documented-network.js';
 import { newEngine, startTestService, type TestService } from './running-service.js';
 
 const ONE = 10n ** 18n;
-/** Heartbeats and patience short enough to be waited for. */
+/** Heartbeats and timeouts short enough to be waited for. */
 const limits = { wsHeartbeatMs: 100 };
-const patience = { reconnect: { minMs: 10, maxMs: 200 } };
+const timeouts = { reconnect: { minMs: 10, maxMs: 200 } };
 
 let poolsTaken = 0;
 const service = await startTestService({ limits });
@@ -34,7 +34,7 @@ t.teardown(() => service.stop());
 function connect(t: Test, service: TestService, encoding: FeedEncoding, ports: Partial<ClientPorts> = {}) {
   const { httpUrl: url, apiKey, chain } = service;
   const client = new OrderbookClient(
-    { url, apiKey, chainId: '421613', encoding, patience },
+    { url, apiKey, chainId: '421613', encoding, timeouts },
     { ...documentedPorts, ...ports },
   );
   t.teardown(() => client.close());
@@ -74,8 +74,8 @@ for (const encoding of ['json', 'msgpack'] as const) {
     const { client, pool, ownPool, maker, taker } = connect(t, service, encoding);
     const book = client.followBook({ poolAddress: pool.poolAddress });
     const quotes = client.followQuotes({ poolAddress: pool.poolAddress });
-    const facts: QuoteFact[] = [];
-    quotes.onFact((fact) => facts.push(fact));
+    const events: QuoteEvent[] = [];
+    quotes.onEvent((event) => events.push(event));
     const tickers = client.followTickers();
     await Promise.all([book.whenLive(), quotes.whenLive(), tickers.whenLive()]);
 
@@ -83,8 +83,8 @@ for (const encoding of ['json', 'msgpack'] as const) {
     const [bid, ask] = [await sign('bid', ONE / 50n), await sign('ask', ONE / 20n)];
     const { created, failed } = await client.rest.postQuotes([bid.posted, ask.posted]);
     t.strictSame([created.map(({ quoteId }) => quoteId), failed], [[bid.quoteId, ask.quoteId], []]);
-    await until(() => facts.length === 2 && book.book.asks.length === 1);
-    t.match(facts, [
+    await until(() => events.length === 2 && book.book.asks.length === 1);
+    t.match(events, [
       { type: 'POST_QUOTE', cause: { chain: 'stream' }, body: { quoteId: bid.quoteId } },
       { type: 'POST_QUOTE', cause: { chain: 'stream' }, body: { quoteId: ask.quoteId } },
     ]);
@@ -104,8 +104,8 @@ for (const encoding of ['json', 'msgpack'] as const) {
       signature,
     } as const;
     await new DevActions(service.chain).fill(taker, signed, ONE / 4n);
-    await until(() => facts.length === 3);
-    t.match(facts[2], { type: 'FILL_QUOTE', size: String(ONE / 4n), cause: { chain: 'settlement' } });
+    await until(() => events.length === 3);
+    t.match(events[2], { type: 'FILL_QUOTE', size: String(ONE / 4n), cause: { chain: 'settlement' } });
     await until(() => book.book.hash === serverHash(service, pool.poolAddress));
     t.strictSame(book.book.asks, [{ price: ONE / 20n, size: (ONE * 3n) / 4n, count: 1 }]);
     t.strictSame(book.book.bids, [{ price: ONE / 50n, size: ONE, count: 1 }]);
@@ -186,7 +186,7 @@ t.test('whatever frames are lost, the books heal and equal the server’s', asyn
   const book = client.followBook({ poolAddress: pool.poolAddress });
   const quotes = client.followQuotes({ poolAddress: pool.poolAddress });
   let healed = 0;
-  for (const followed of [book, quotes]) followed.onHealing(() => (healed += 1));
+  for (const followed of [book, quotes]) followed.onResync(() => (healed += 1));
   for (let round = 1n; round <= 8n; round++) {
     const signed = [0n, 1n, 2n].map((n) =>
       client.signQuote(maker, pool, { side: 'ask', price: ONE / 20n + round * 10n + n, size: ONE }),

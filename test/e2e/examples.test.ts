@@ -5,7 +5,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 import { writeReadyFile } from '../../src/app/local-setup.js';
-import { OrderbookClient, type QuoteFact } from '../../src/client/node.js';
+import { OrderbookClient, type QuoteEvent } from '../../src/client/node.js';
 import { tierQuotas } from '../../src/config/limits.js';
 import { documentedPorts } from './documented-network.js';
 import { startTestService } from './running-service.js';
@@ -148,7 +148,7 @@ const GAS_OF_ONE = 33_900;
 /** What the makers of a pool offer in whole contracts, after each change of their quotes and every 50 ms. */
 async function watchMaker(poolAddress: `0x${string}`) {
   const followed = client.followQuotes({ poolAddress, taker: '*' });
-  const [posted, expired]: [QuoteFact[], QuoteFact[]] = [[], []];
+  const [posted, expired]: [QuoteEvent[], QuoteEvent[]] = [[], []];
   const samples: { readonly bid: number; readonly ask: number }[] = [];
   const sample = (): void => {
     const sum = (side: 'bid' | 'ask'): number =>
@@ -157,9 +157,9 @@ async function watchMaker(poolAddress: `0x${string}`) {
     samples.push({ bid: sum('bid'), ask: sum('ask') });
   };
   const timer = setInterval(sample, 50);
-  followed.onFact((fact) => {
-    if (fact.type === 'POST_QUOTE') posted.push(fact);
-    if (fact.type === 'EXPIRE_QUOTE') expired.push(fact);
+  followed.onEvent((event) => {
+    if (event.type === 'POST_QUOTE') posted.push(event);
+    if (event.type === 'EXPIRE_QUOTE') expired.push(event);
     sample();
   });
   await followed.whenLive();

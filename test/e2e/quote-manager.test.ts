@@ -80,7 +80,7 @@ const client = new OrderbookClient(
     url: `http://127.0.0.1:${port}`,
     apiKey: makerKey,
     chainId: '421613',
-    patience: { reconnect: { minMs: 50, maxMs: 500 } },
+    timeouts: { reconnect: { minMs: 50, maxMs: 500 } },
   },
   { ...systemPorts(CountingWebSocket as unknown as SocketConstructor), fetch: countingFetch },
 );
@@ -89,7 +89,7 @@ const takerClient = new OrderbookClient({
   url: `http://127.0.0.1:${port}`,
   apiKey: service.apiKey,
   chainId: '421613',
-  patience: { reconnect: { minMs: 50, maxMs: 500 } },
+  timeouts: { reconnect: { minMs: 50, maxMs: 500 } },
 });
 t.teardown(() => takerClient.close());
 
@@ -99,7 +99,7 @@ function walletOf(privateKey: Hex): TradingWallet {
 }
 
 const { erc20Router } = chain.contracts;
-const trader = new Trader({ client, wallet: walletOf(maker.privateKey), erc20Router, patience: { pollMs: 20 } });
+const trader = new Trader({ client, wallet: walletOf(maker.privateKey), erc20Router, timeouts: { pollMs: 20 } });
 const manager = new QuoteManager({
   client,
   trader,

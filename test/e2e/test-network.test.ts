@@ -49,7 +49,7 @@ await t.test('the client library quotes, asks and listens on a chain of any id',
   const quotes = client.followQuotes();
   const rfqs = client.followRfqs();
   const [heard, asked] = [
-    new Promise((resolve) => quotes.onFact(resolve)),
+    new Promise((resolve) => quotes.onEvent(resolve)),
     new Promise((resolve) => rfqs.onRfq(resolve)),
   ];
   await Promise.all([quotes.whenLive(), rfqs.whenLive()]);

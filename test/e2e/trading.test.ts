@@ -25,7 +25,7 @@ t.teardown(() => running.stop());
 const { chain, apiKey } = running;
 const market = new Market(chain);
 const { maker } = market;
-const patience = { pollMs: 10, feedMs: 10_000 };
+const timeouts = { pollMs: 10, feedMs: 10_000 };
 const notShown = { pollMs: 10, feedMs: 300 };
 
 function connect(t: Test): OrderbookClient {
@@ -43,15 +43,15 @@ function walletOf({ privateKey }: DevAccount): TradingWallet {
 function port(client: OrderbookClient): TraderOptions['client'] {
   return {
     rest: client.rest,
-    followFacts: (filter) => client.followFacts(filter),
+    followEvents: (filter) => client.followEvents(filter),
     followQuotes: (filter) => client.followQuotes(filter),
     onHeartbeat: (listener) => client.onHeartbeat(listener),
   };
 }
 
-function trader(client: TraderOptions['client'], account = market.taker, patienceOf = patience): Trader {
+function trader(client: TraderOptions['client'], account = market.taker, timeoutsOf = timeouts): Trader {
   const { erc20Router } = chain.contracts;
-  return new Trader({ client, wallet: walletOf(account), erc20Router, patience: patienceOf });
+  return new Trader({ client, wallet: walletOf(account), erc20Router, timeouts: timeoutsOf });
 }
 
 /** As the kit takes it. */

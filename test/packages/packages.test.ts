@@ -66,7 +66,7 @@ const quoted: QuotedPool = pool;
 const quotes = client.followQuotes({ poolAddress: pool.poolAddress });
 await quotes.whenLive();
 const seen = new Promise<string>((resolve) => {
-  quotes.onFact(({ type, body }) => {
+  quotes.onEvent(({ type, body }) => {
     if (type === 'POST_QUOTE') resolve(body.quoteId);
   });
 });

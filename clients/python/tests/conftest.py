@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 import websockets
 
-from quotebook import Account, Client, Patience
+from quotebook import Account, Client, Timeouts
 from quotebook.signing import keccak256
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -130,10 +130,10 @@ class Service:
     def pool(self, number: int) -> dict[str, Any]:
         return dict(self.ready["pools"][number])
 
-    def client(self, url: str | None = None, api_key: str | None = None, **patience: float) -> Client:
-        settings = {"reconnect_min": 0.01, "reconnect_max": 0.5, **patience}
+    def client(self, url: str | None = None, api_key: str | None = None, **timeouts: float) -> Client:
+        settings = {"reconnect_min": 0.01, "reconnect_max": 0.5, **timeouts}
         key = self.ready["apiKey"] if api_key is None else api_key
-        return Client(url or self.url, key, self.ready["chainId"], patience=Patience(**settings))
+        return Client(url or self.url, key, self.ready["chainId"], timeouts=Timeouts(**settings))
 
     def fill(self, quote: dict[str, Any], size: int) -> None:
         """Takes a part of a quote on the chain, from the taker's unlocked account."""

@@ -29,15 +29,15 @@ async def test_books_follow_what_is_posted_and_filled(service: Service) -> None:
         tickers = client.follow_tickers()
         cover = client.follow_cover(pool_address=address, side="ask", size=2 * ONE)
         await asyncio.gather(*(each.when_live(SOON) for each in (quotes, levels, tickers, cover)))
-        facts = quotes.events()
+        stream = quotes.events()
         dear = await post(client, service, 1, ONE // 10)
         cheap = await post(client, service, 1, ONE // 20, 2 * ONE)
-        assert [(await anext(facts))["body"]["quoteId"] for _ in range(2)] == [dear, cheap]
+        assert [(await anext(stream))["body"]["quoteId"] for _ in range(2)] == [dear, cheap]
         assert [quote["quoteId"] for quote in quotes.book.side(address, "ask")] == [cheap, dear]
         best = quotes.book.get(cheap)
         assert best is not None
         service.fill(dict(best), ONE // 2)
-        fill = await anext(facts)
+        fill = await anext(stream)
         assert (fill["type"], fill["size"]) == ("FILL_QUOTE", str(ONE // 2))
         assert fill["cause"] is not None and fill["cause"]["chain"] == "settlement"
         await until(lambda: levels.book.asks and levels.book.asks[0].size == ONE * 3 // 2)
@@ -78,10 +78,10 @@ async def test_a_taker_asks_and_a_maker_answers(service: Service) -> None:
 async def test_a_lost_message_is_had_again(service: Service) -> None:
     async with Disturber(service) as link, service.client(link.url) as client, service.client() as direct:
         quotes = client.follow_quotes(pool_address=service.pool(3)["poolAddress"])
-        healings: list[str] = []
-        quotes.on_healing(healings.append)
+        resyncs: list[str] = []
+        quotes.on_resync(resyncs.append)
         await quotes.when_live(SOON)
-        facts, lost = quotes.events(), []
+        stream, lost = quotes.events(), []
 
         def lose_one(message: dict[str, Any]) -> list[Any]:
             if message["type"] != "POST_QUOTE" or lost:
@@ -91,8 +91,8 @@ async def test_a_lost_message_is_had_again(service: Service) -> None:
 
         link.change = lose_one
         posted = [await post(direct, service, 3, ONE // 10 + n) for n in range(3)]
-        assert [(await anext(facts))["body"]["quoteId"] for _ in posted] == posted, "all, once, in their order"
-        assert (len(lost), healings) == (1, ["GAP"])
+        assert [(await anext(stream))["body"]["quoteId"] for _ in posted] == posted, "all, once, in their order"
+        assert (len(lost), resyncs) == (1, ["GAP"])
         assert sum(message["type"] == "AUTH" for message in link.sent) == 1, "over the same connection"
 
 
@@ -101,8 +101,8 @@ async def test_a_message_that_was_changed_shows_in_the_hash(service: Service) ->
     address = service.pool(4)["poolAddress"]
     async with Disturber(service) as link, service.client(link.url) as client, service.client() as direct:
         quotes = client.follow_quotes(pool_address=address)
-        healings: list[str] = []
-        quotes.on_healing(healings.append)
+        resyncs: list[str] = []
+        quotes.on_resync(resyncs.append)
         await quotes.when_live(SOON)
 
         def falsify(message: dict[str, Any]) -> list[Any]:
@@ -113,7 +113,7 @@ async def test_a_message_that_was_changed_shows_in_the_hash(service: Service) ->
         link.change = falsify
         quote_id = await post(direct, service, 4, ONE // 10)
         await until(lambda: quotes.book.get(quote_id))
-        await until(lambda: "HASH" in healings)
+        await until(lambda: "HASH" in resyncs)
         await until(lambda: (quotes.book.get(quote_id) or {}).get("fillableSize") == str(ONE))
         await quotes.when_live(SOON)
 
@@ -122,16 +122,16 @@ async def test_a_message_that_was_changed_shows_in_the_hash(service: Service) ->
 async def test_after_a_lost_connection_nothing_is_missed_or_doubled(service: Service) -> None:
     async with Disturber(service) as link, service.client(link.url) as client, service.client() as direct:
         quotes = client.follow_quotes(pool_address=service.pool(5)["poolAddress"])
-        healings: list[str] = []
-        quotes.on_healing(healings.append)
+        resyncs: list[str] = []
+        quotes.on_resync(resyncs.append)
         await quotes.when_live(SOON)
-        facts, posted = quotes.events(), []
+        stream, posted = quotes.events(), []
         for n in range(5):
             posted.append(await post(direct, service, 5, ONE // 10 + n))
             await link.cut()
             posted.append(await post(direct, service, 5, ONE // 5 + n))
-        assert [(await anext(facts))["body"]["quoteId"] for _ in posted] == posted
-        assert healings == [], "it went on from its number"
+        assert [(await anext(stream))["body"]["quoteId"] for _ in posted] == posted
+        assert resyncs == [], "it went on from its number"
         assert any("fromSeq" in (message["body"] or {}) for message in link.sent)
 
 
@@ -161,7 +161,7 @@ async def test_a_link_that_loses_doubles_breaks_and_garbles_ends_in_the_server_s
         quotes = client.follow_quotes(pool_address=address)
         levels = client.follow_book(pool_address=address)
         seen: list[int] = []
-        quotes.on_event(lambda fact: seen.append(fact["seq"]))
+        quotes.on_event(lambda event: seen.append(event["seq"]))
         link.change = disturb
         for n in range(40):
             await post(direct, service, 9, ONE // 10 + n % 7)
@@ -179,28 +179,28 @@ async def test_a_link_that_loses_doubles_breaks_and_garbles_ends_in_the_server_s
 async def test_a_restart_of_the_service_is_one_more_lost_connection(own_service: Service) -> None:
     async with own_service.client() as client:
         quotes = client.follow_quotes()
-        healings: list[str] = []
-        quotes.on_healing(healings.append)
+        resyncs: list[str] = []
+        quotes.on_resync(resyncs.append)
         await quotes.when_live(SOON)
-        facts = quotes.events()
+        stream = quotes.events()
         before = await post(client, own_service, 0, ONE // 10)
-        assert (await anext(facts))["body"]["quoteId"] == before
+        assert (await anext(stream))["body"]["quoteId"] == before
         await asyncio.to_thread(own_service.stop)
         await until(lambda: quotes.state is FollowState.WAITING)
         await asyncio.to_thread(own_service.start)
         after = await post(client, own_service, 0, ONE // 10 + 1)
-        assert (await asyncio.wait_for(anext(facts), SOON))["body"]["quoteId"] == after
-        assert (len(quotes.book), healings) == (2, [])
+        assert (await asyncio.wait_for(anext(stream), SOON))["body"]["quoteId"] == after
+        assert (len(quotes.book), resyncs) == (2, [])
 
 
 @run_async
 async def test_a_key_that_is_refused_is_not_tried_again(service: Service) -> None:
     async with service.client(api_key="qb_unknown") as client:
-        facts = client.follow_facts()
+        stream = client.follow_events()
         with pytest.raises(RefusedError, match="NOT_FOUND"):
-            await facts.when_live(SOON)
+            await stream.when_live(SOON)
         with pytest.raises(RefusedError):
-            await anext(facts.events())
+            await anext(stream.events())
         with pytest.raises(RefusedError, match="NOT_FOUND"):
             await client.request_quotes(
                 pool_address=service.pool(0)["poolAddress"], side="bid", size=1, taker=service.taker
@@ -217,8 +217,8 @@ async def test_a_filter_that_is_refused_says_why(service: Service) -> None:
 @run_async
 async def test_a_reader_of_events_that_is_too_slow_is_told_and_the_book_is_whole(service: Service) -> None:
     async with service.client() as client:
-        facts, quotes = client.follow_facts(), client.follow_quotes(pool_address=service.pool(6)["poolAddress"])
-        await asyncio.gather(facts.when_live(SOON), quotes.when_live(SOON))
+        stream, quotes = client.follow_events(), client.follow_quotes(pool_address=service.pool(6)["poolAddress"])
+        await asyncio.gather(stream.when_live(SOON), quotes.when_live(SOON))
         slow = quotes.events(max_waiting=1)
         posted = [await post(client, service, 6, ONE // 10 + n) for n in range(3)]
         await until(lambda: len(quotes.book) == 3)
@@ -230,21 +230,21 @@ async def test_a_reader_of_events_that_is_too_slow_is_told_and_the_book_is_whole
 @run_async
 async def test_closing_ends_iterations_and_waits(service: Service) -> None:
     async with service.client() as client:
-        facts = client.follow_facts()
-        await facts.when_live(SOON)
-        events = facts.events()
+        stream = client.follow_events()
+        await stream.when_live(SOON)
+        events = stream.events()
     assert [event async for event in events] == []
-    assert facts.state is FollowState.CLOSED
+    assert stream.state is FollowState.CLOSED
     with pytest.raises(ConnectionLostError):
-        await facts.when_live(SOON)
+        await stream.when_live(SOON)
 
 
 @run_async
 async def test_a_server_that_is_silent_is_left(service: Service) -> None:
     async with Disturber(service) as link, service.client(link.url, silence=7.0) as client:
-        facts = client.follow_facts()
-        await facts.when_live(SOON)
+        stream = client.follow_events()
+        await stream.when_live(SOON)
         link.change = lambda message: [] if message["type"] == "HEARTBEAT" else [message]
-        await until(lambda: facts.state is FollowState.WAITING)
+        await until(lambda: stream.state is FollowState.WAITING)
         link.change = lambda message: [message]
-        await facts.when_live(SOON)
+        await stream.when_live(SOON)

@@ -100,9 +100,9 @@ async def test_a_redirect_gets_neither_the_key_nor_a_connection(service: Service
             with pytest.raises(ApiError) as caught:
                 await client.rest.tickers()
             assert caught.value.status == 302
-            facts = client.follow_facts()
+            stream = client.follow_events()
             await asyncio.to_thread(thread.join)
-            await facts.close()
+            await stream.close()
     assert not any(b"/elsewhere" in head for head in heads)
 
 

@@ -39,10 +39,10 @@ class Reader:
     def __init__(self) -> None:
         self.content = QuotesContent()
         self.subscription = Subscription(FILTER, self.content)
-        self.healings: list[str] = []
+        self.resyncs: list[str] = []
         self.events: list[int] = []
-        self.subscription.healings.add(self.healings.append)
-        self.subscription.events.add(lambda fact: self.events.append(fact["seq"]))
+        self.subscription.resyncs.add(self.resyncs.append)
+        self.subscription.events.add(lambda event: self.events.append(event["seq"]))
         (asked,) = self.subscription.start()
         assert asked == {"type": "FILTER", "channel": "QUOTES", "body": {**FILTER, "snapshot": True}}
         self.take(acknowledged(4711))
@@ -60,7 +60,7 @@ def test_a_snapshot_and_a_heartbeat_have_the_documented_hash() -> None:
     assert reader.content.hash(snapshot["key"]) == snapshot["hash"]
     assert snapshot["key"] in [book["key"] for book in heartbeat["books"]]
     assert reader.take(heartbeat) == []
-    assert reader.healings == []
+    assert reader.resyncs == []
 
 
 def test_levels_have_the_documented_hash() -> None:
@@ -82,7 +82,7 @@ def test_after_a_gap_it_goes_on_from_where_it_was() -> None:
     reader = Reader()
     (asked,) = reader.take(post(4720, 4715))
     assert asked["body"] == {**FILTER, "epoch": "5f0c1d2e9a7b4c38", "fromSeq": 4711}
-    assert reader.healings == ["GAP"]
+    assert reader.resyncs == ["GAP"]
     assert reader.take(post(4721, 4720)) == [], "what comes before the answer belongs to the FILTER before"
     reader.take(acknowledged(4711))
     assert reader.subscription.state is FollowState.LIVE
@@ -110,7 +110,7 @@ def test_a_heartbeat_with_another_hash_asks_for_a_snapshot() -> None:
         book["hash"] = EMPTY_HASH
     (asked,) = reader.take(heartbeat)
     assert asked["body"]["snapshot"] is True
-    assert reader.healings == ["HASH"]
+    assert reader.resyncs == ["HASH"]
 
 
 def test_a_snapshot_with_another_hash_ends_the_connection() -> None:
@@ -147,7 +147,7 @@ def test_after_a_lost_connection_it_resumes_and_another_log_begins_anew() -> Non
     assert len(reader.content.book) == 0
     reader.take({**of_type("QUOTES_SNAPSHOT"), "seq": 12})
     assert reader.subscription.state is FollowState.LIVE
-    assert reader.healings == ["RESYNC"]
+    assert reader.resyncs == ["RESYNC"]
 
 
 def test_what_a_quote_goes_through() -> None:

@@ -14,5 +14,5 @@ export type { SentQuote } from './quote-ledger.js';
 export { type ManagerEvent, QuoteManager, type QuoteManagerOptions, QuotesLeftError } from './quote-manager.js';
 export type { QuoteTarget, SideTarget } from './quoting-desk.js';
 export { type Filled, type FillResult, type PricedPlan, Trader, type TraderOptions } from './trader.js';
-export type { TraderPatience, Transaction } from './trader.js';
+export type { TraderTimeouts, Transaction } from './trader.js';
 export type { TradingWallet } from './transactions.js';

@@ -1,12 +1,12 @@
 import type { Hex } from 'viem';
-import type { FollowedFacts } from '../followed.js';
-import type { HeartbeatMessage, QuoteFact } from '../messages.js';
+import type { FollowedEvents } from '../followed.js';
+import type { HeartbeatMessage, QuoteEvent } from '../messages.js';
 import type { BaseOrderbookClient } from '../orderbook-client.js';
 import type { ClientClock } from '../ports.js';
 import { FeedNotLiveError, NotShownError } from './errors.js';
 
 export interface WatchOptions {
-  readonly client: Pick<BaseOrderbookClient, 'followFacts' | 'onHeartbeat'>;
+  readonly client: Pick<BaseOrderbookClient, 'followEvents' | 'onHeartbeat'>;
   readonly clock: ClientClock;
   readonly poolAddress: Hex;
   /** How long the feed may take to be live, and to show a transaction. */
@@ -16,7 +16,7 @@ export interface WatchOptions {
 /** Follows the events of one pool while a call is under way: sees what its transactions do to the book. */
 export class FeedWatch {
   readonly #options: WatchOptions;
-  readonly #facts: FollowedFacts;
+  readonly #events: FollowedEvents;
   readonly #stopHeartbeats: () => void;
   /** Transactions that an event named. */
   readonly #shown = new Set<string>();
@@ -27,15 +27,15 @@ export class FeedWatch {
   constructor(options: WatchOptions) {
     this.#options = options;
     const { client, poolAddress } = options;
-    this.#facts = client.followFacts({ poolAddress, taker: '*' });
-    this.#facts.onFact((fact) => this.#take(fact));
+    this.#events = client.followEvents({ poolAddress, taker: '*' });
+    this.#events.onEvent((event) => this.#take(event));
     this.#stopHeartbeats = client.onHeartbeat((heartbeat) => this.#beat(heartbeat));
   }
 
   /** Rejects with FeedNotLiveError after `feedMs`, or with the server's refusal. */
   async live(): Promise<void> {
     const { clock, feedMs } = this.#options;
-    await liveWithin(this.#facts, clock, feedMs);
+    await liveWithin(this.#events, clock, feedMs);
   }
 
   /**
@@ -62,10 +62,10 @@ export class FeedWatch {
 
   close(): void {
     this.#stopHeartbeats();
-    this.#facts.close();
+    this.#events.close();
   }
 
-  #take({ cause }: QuoteFact): void {
+  #take({ cause }: QuoteEvent): void {
     if (cause?.chain !== 'settlement') return;
     this.#shown.add(cause.txHash);
     if (this.#shown.size > MOST_SHOWN) this.#shown.delete([...this.#shown][0] ?? '');
@@ -81,7 +81,7 @@ export class FeedWatch {
 
 /** Rejects with FeedNotLiveError after `feedMs`, or with the server's refusal. */
 export async function liveWithin(
-  followed: Pick<FollowedFacts, 'whenLive'>,
+  followed: Pick<FollowedEvents, 'whenLive'>,
   clock: ClientClock,
   feedMs: number,
 ): Promise<void> {

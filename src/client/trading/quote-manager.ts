@@ -3,7 +3,7 @@ import { getBlock, readContract } from 'viem/actions';
 import type { OrderbookQuote, PoolKeyJson, PostedQuoteJson } from '../../wire/orderbook.js';
 import type { SideText } from '../../wire/primitives.js';
 import type { FollowedQuotes, FollowedRfqs } from '../followed.js';
-import type { QuoteFact, RfqFact } from '../messages.js';
+import type { QuoteEvent, RfqEvent } from '../messages.js';
 import type { BaseOrderbookClient } from '../orderbook-client.js';
 import { type ClientClock, Listeners, type StopListening, type StopTimer, systemClock } from '../ports.js';
 import type { QuotedPool, QuoteSigner } from '../sign-quote.js';
@@ -79,11 +79,11 @@ export class QuoteManager {
 
   constructor(options: QuoteManagerOptions) {
     // By name instead of spreading: an option set to undefined must take its default.
-    const { lifeSeconds = 300, rfqLifeSeconds = 30, patienceSeconds = 15 } = options;
+    const { lifeSeconds = 300, rfqLifeSeconds = 30, graceSeconds = 15 } = options;
     const { finalityBlocks = 20, slackSeconds = 30, quotesPerDay = 1_400 } = options;
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
-    this.#desk = new QuotingDesk({ lifeSeconds, rfqLifeSeconds, patienceSeconds, finalityBlocks, slackSeconds });
+    this.#desk = new QuotingDesk({ lifeSeconds, rfqLifeSeconds, graceSeconds, finalityBlocks, slackSeconds });
     this.#budget = new PostingBudget(quotesPerDay, this.#clock.wallMs());
   }
 
@@ -117,7 +117,7 @@ export class QuoteManager {
       this.#adopt();
     });
     own.onState(() => this.#actSoon());
-    own.onFact((fact) => this.#take(fact));
+    own.onEvent((event) => this.#take(event));
     rfqs.onRfq((rfq) => this.#request(rfq));
     await Promise.all([own.whenLive(), rfqs.whenLive()]);
     const { invalidQuotes } = await client.rest.orders({ provider: trader.address });
@@ -153,8 +153,8 @@ export class QuoteManager {
     if (left().length > 0) throw new QuotesLeftError(left());
   }
 
-  #take(fact: QuoteFact): void {
-    const { type, body, cause } = fact;
+  #take(event: QuoteEvent): void {
+    const { type, body, cause } = event;
     const { quoteId } = body;
     if (!this.#pools.has(body.poolAddress)) return;
     const { ledger } = this.#desk;
@@ -163,12 +163,12 @@ export class QuoteManager {
     if (type === 'FILL_QUOTE' || type === 'CANCEL_QUOTE' || type === 'UNDO_QUOTE') ledger.changed(quoteId, block);
     if (type === 'FILL_QUOTE') {
       const quote = ledger.get(quoteId) ?? sentQuoteOf(body);
-      this.#events.emit({ type: 'FILLED', quote, size: BigInt(fact.size), left: BigInt(body.fillableSize) });
+      this.#events.emit({ type: 'FILLED', quote, size: BigInt(event.size), left: BigInt(body.fillableSize) });
     }
     this.#actSoon();
   }
 
-  #request({ body }: RfqFact): void {
+  #request({ body }: RfqEvent): void {
     const { side, size, taker } = body;
     const poolAddress = 'poolKey' in body ? this.#poolOf(body.poolKey) : (body.poolAddress.toLowerCase() as Hex);
     if (poolAddress === undefined) return;

@@ -21,7 +21,7 @@ export interface DeskOptions extends LedgerOptions {
   /** Life of private quotes. */
   readonly rfqLifeSeconds: number;
   /** A quote at another price than the target's that ends within this is left to end, if it is no better for takers. */
-  readonly patienceSeconds: number;
+  readonly graceSeconds: number;
 }
 
 /** A taker's request for a quote, as far as the desk answers it. */
@@ -231,7 +231,7 @@ export class QuotingDesk {
     // Private quotes are short.
     if (taker !== null || price === target.price) return false;
     const isBetterForTakers = side === 'ask' ? price < target.price : price > target.price;
-    return isBetterForTakers || deadline - nowSeconds > this.#options.patienceSeconds;
+    return isBetterForTakers || deadline - nowSeconds > this.#options.graceSeconds;
   }
 
   #sides() {

@@ -11,16 +11,16 @@ import { type FillPlan, type FillTerms, ONE, planFill, type PlannedFill } from '
 import { type Call, type TradingWallet, Transactions } from './transactions.js';
 
 export interface TraderOptions {
-  readonly client: Pick<BaseOrderbookClient, 'rest' | 'followFacts' | 'followQuotes' | 'onHeartbeat'>;
+  readonly client: Pick<BaseOrderbookClient, 'rest' | 'followEvents' | 'followQuotes' | 'onHeartbeat'>;
   readonly wallet: TradingWallet;
   /** The spender of collateral: `ERC20_ROUTERS` has the public chains', a local chain's ready file its own. */
   readonly erc20Router: Hex;
-  readonly patience?: Partial<TraderPatience>;
+  readonly timeouts?: Partial<TraderTimeouts>;
   /** For tests. */
   readonly clock?: ClientClock;
 }
 
-export interface TraderPatience {
+export interface TraderTimeouts {
   /** Deadline of a transaction's block; default 60,000. */
   readonly minedMs: number;
   /** Deadline of the feed to be live, and to show a transaction; default 30,000. */
@@ -73,18 +73,18 @@ export class Trader {
   readonly address: Hex;
   readonly #options: TraderOptions;
   readonly #clock: ClientClock;
-  readonly #patience: TraderPatience;
+  readonly #timeouts: TraderTimeouts;
   /** The account's line of transactions: everything that sends for the account goes through it. */
   readonly transactions: Transactions;
   readonly #decimals = new Map<Hex, number>();
 
   constructor(options: TraderOptions) {
     // By name instead of spreading: an option set to undefined must take its default.
-    const { minedMs = 60_000, feedMs = 30_000, pollMs = 250 } = options.patience ?? {};
+    const { minedMs = 60_000, feedMs = 30_000, pollMs = 250 } = options.timeouts ?? {};
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
-    this.#patience = { minedMs, feedMs, pollMs };
-    this.transactions = new Transactions(options.wallet, this.#clock, this.#patience);
+    this.#timeouts = { minedMs, feedMs, pollMs };
+    this.transactions = new Transactions(options.wallet, this.#clock, this.#timeouts);
     this.address = options.wallet.account.address;
   }
 
@@ -168,7 +168,7 @@ export class Trader {
     const filter = { provider: this.address, ...(poolAddress !== undefined && { poolAddress }) };
     const followed = this.#options.client.followQuotes({ ...filter, taker: '*' });
     try {
-      await liveWithin(followed, this.#clock, this.#patience.feedMs);
+      await liveWithin(followed, this.#clock, this.#timeouts.feedMs);
       const { validQuotes, invalidQuotes } = await this.#options.client.rest.orders(filter);
       const all = [...followed.book.all(), ...validQuotes, ...invalidQuotes.map(({ quote }) => quote)];
       return await this.cancel([...new Map(all.map((quote) => [quote.quoteId, quote])).values()]);
@@ -242,7 +242,7 @@ export class Trader {
   /** The feed is followed before anything is sent, so that no event is missed. */
   async #watched<T>(poolAddress: Hex, work: (watch: FeedWatch) => Promise<T>): Promise<T> {
     const { client } = this.#options;
-    const watch = new FeedWatch({ client, clock: this.#clock, poolAddress, feedMs: this.#patience.feedMs });
+    const watch = new FeedWatch({ client, clock: this.#clock, poolAddress, feedMs: this.#timeouts.feedMs });
     try {
       await watch.live();
       return await work(watch);

@@ -40,7 +40,7 @@ export class Transactions {
   constructor(
     readonly wallet: TradingWallet,
     private readonly clock: ClientClock,
-    private readonly patience: MinedIn,
+    private readonly timeouts: MinedIn,
   ) {}
 
   /** Rejects with ContractRefusedError before anything is sent, with NotMinedError or RevertedError afterwards. */
@@ -63,7 +63,7 @@ export class Transactions {
 
   /** viem's own waiting looks at new blocks only, and a local chain may make none after this one. */
   async #receipt(hash: Hex): Promise<TransactionReceipt> {
-    const { minedMs, pollMs } = this.patience;
+    const { minedMs, pollMs } = this.timeouts;
     const end = this.clock.wallMs() + minedMs;
     for (;;) {
       const receipt = await getTransactionReceipt(this.wallet, { hash }).catch((error: unknown) => {

@@ -4,7 +4,7 @@ import type { SentQuote } from '../../../src/client/trading/quote-ledger.js';
 import { type Offer, QuotingDesk, type QuoteTarget } from '../../../src/client/trading/quoting-desk.js';
 import { ONE, POOL, TAKER } from './traded-quotes.js';
 
-const options = { lifeSeconds: 60, rfqLifeSeconds: 30, patienceSeconds: 15, finalityBlocks: 3, slackSeconds: 30 };
+const options = { lifeSeconds: 60, rfqLifeSeconds: 30, graceSeconds: 15, finalityBlocks: 3, slackSeconds: 30 };
 const START = 1_800_000_000;
 const ask = (price: bigint, size = 2n * ONE): QuoteTarget => ({ ask: { price, size } });
 const plenty = (nowSeconds = START) => ({ nowSeconds, quotes: 100 });

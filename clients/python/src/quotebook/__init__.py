@@ -8,11 +8,11 @@ from .feed import (
     Followed,
     FollowedBook,
     FollowedCover,
-    FollowedFacts,
+    FollowedEvents,
     FollowedQuotes,
     FollowedRfqs,
     FollowedTickers,
-    Patience,
+    Timeouts,
 )
 from .rest import Rest
 from .signing import (
@@ -24,7 +24,7 @@ from .signing import (
     quote_digest,
     recover_signer,
 )
-from .subscription import FollowState, Healing
+from .subscription import FollowState, ResyncCause
 from .wire import ZERO_ADDRESS
 
 __version__ = "0.1.0"
@@ -41,21 +41,21 @@ __all__ = [
     "Followed",
     "FollowedBook",
     "FollowedCover",
-    "FollowedFacts",
+    "FollowedEvents",
     "FollowedQuotes",
     "FollowedRfqs",
     "FollowedTickers",
-    "Healing",
     "Level",
     "LevelBook",
-    "Patience",
     "QuoteBook",
     "QuoteTerms",
     "QuotebookError",
     "RefusedError",
     "Rest",
+    "ResyncCause",
     "SignatureError",
     "SignedQuote",
+    "Timeouts",
     "domain_separator",
     "quote_digest",
     "recover_signer",

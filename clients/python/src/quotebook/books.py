@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from .signing import level_term, quote_term
-from .wire import OrderbookQuote, PriceLevel, PriceLevels, QuoteFact, Side
+from .wire import OrderbookQuote, PriceLevel, PriceLevels, QuoteEvent, Side
 
 _MODULUS = 2**256
 
@@ -89,9 +89,9 @@ class QuoteBook:
     def set(self, key: str, quote: OrderbookQuote) -> None:
         self._keyed(key).set(quote)
 
-    def apply(self, fact: QuoteFact) -> None:
-        keyed, body = self._keyed(fact["key"]), fact["body"]
-        if fact["type"] in _ENTERING or (fact["type"] == "UNDO_QUOTE" and fact["valid"]):
+    def apply(self, event: QuoteEvent) -> None:
+        keyed, body = self._keyed(event["key"]), event["body"]
+        if event["type"] in _ENTERING or (event["type"] == "UNDO_QUOTE" and event["valid"]):
             keyed.set(body)
         else:
             keyed.delete(body["quoteId"])

@@ -13,11 +13,11 @@ from .feed import (
     Followed,
     FollowedBook,
     FollowedCover,
-    FollowedFacts,
+    FollowedEvents,
     FollowedQuotes,
     FollowedRfqs,
     FollowedTickers,
-    Patience,
+    Timeouts,
     ask_once,
 )
 from .rest import Rest
@@ -39,13 +39,13 @@ class Client:
     Use it with `async with`, or call `close`. Each thing that is followed takes a connection of its own.
     """
 
-    def __init__(self, url: str, api_key: str, chain_id: str | int, *, patience: Patience | None = None) -> None:
+    def __init__(self, url: str, api_key: str, chain_id: str | int, *, timeouts: Timeouts | None = None) -> None:
         #: The HTTP routes.
         self.rest = Rest(url, api_key, chain_id)
         self._chain_id = str(chain_id)
         # ws: for http:, wss: for https:.
         feed_url = "ws" + url.rstrip("/").removeprefix("http")
-        self._options = FeedOptions(feed_url, api_key.strip(), patience or Patience())
+        self._options = FeedOptions(feed_url, api_key.strip(), timeouts or Timeouts())
         self._followed: list[Followed[Any]] = []
         self._last_salt = 0
 
@@ -74,7 +74,7 @@ class Client:
         """Keeps every quote that the filter lets through. `size`: the least size as first signed, in 1e-18."""
         return self._add(FollowedQuotes(self._options, self._filter(pool_address, side, provider, taker, size)))
 
-    def follow_facts(
+    def follow_events(
         self,
         *,
         pool_address: str | None = None,
@@ -82,9 +82,9 @@ class Client:
         provider: str | None = None,
         taker: TakerFilter | None = None,
         size: int | None = None,
-    ) -> FollowedFacts:
-        """What happens to quotes from now on; keeps none."""
-        return self._add(FollowedFacts(self._options, self._filter(pool_address, side, provider, taker, size)))
+    ) -> FollowedEvents:
+        """Reports the events of quotes from now on, and keeps no quotes."""
+        return self._add(FollowedEvents(self._options, self._filter(pool_address, side, provider, taker, size)))
 
     def follow_book(self, *, pool_address: str, depth: int | None = None, taker: str | None = None) -> FollowedBook:
         """Keeps one pool's price levels. `depth`: levels of each side, default all that the server shows."""

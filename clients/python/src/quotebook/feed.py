@@ -24,16 +24,16 @@ from .subscription import (
     CoverContent,
     EventsContent,
     FollowState,
-    Healing,
     LevelsContent,
     Listeners,
     Message,
     QuotesContent,
     Reconnect,
+    ResyncCause,
     Subscription,
     TickersContent,
 )
-from .wire import BookChange, Cover, Heartbeat, QuoteFact, Rfq, Ticker
+from .wire import BookChange, Cover, Heartbeat, QuoteEvent, Rfq, Ticker
 
 logger = logging.getLogger("quotebook")
 
@@ -51,7 +51,7 @@ F = TypeVar("F", bound="Followed[Any]")
 
 
 @dataclass(frozen=True)
-class Patience:
+class Timeouts:
     """Seconds."""
 
     #: For a connection to open, and for each answer.
@@ -69,7 +69,7 @@ class FeedOptions:
     #: ws: or wss:.
     url: str
     api_key: str
-    patience: Patience
+    timeouts: Timeouts
 
 
 _WebSocketConnect: Any = websockets.connect  # type: ignore[attr-defined]
@@ -92,7 +92,7 @@ async def _open(options: FeedOptions) -> AsyncIterator[Any]:
     async with _Connect(
         options.url,
         subprotocols=[_SUBPROTOCOL],
-        open_timeout=options.patience.answer,
+        open_timeout=options.timeouts.answer,
         close_timeout=_CLOSE_SECONDS,
         # Heartbeats show that the server lives.
         ping_interval=None,
@@ -101,7 +101,7 @@ async def _open(options: FeedOptions) -> AsyncIterator[Any]:
     ) as socket:
         if socket.subprotocol != _SUBPROTOCOL:
             raise Reconnect("The server does not speak the feed's subprotocol")
-        await _ask(socket, {"type": "AUTH", "apiKey": options.api_key, "body": None}, options.patience.answer)
+        await _ask(socket, {"type": "AUTH", "apiKey": options.api_key, "body": None}, options.timeouts.answer)
         yield socket
 
 
@@ -135,7 +135,7 @@ async def ask_once(options: FeedOptions, message: Message) -> None:
     """Sends one message over a connection of its own, and returns when the server has acknowledged it."""
     try:
         async with _open(options) as socket:
-            await _ask(socket, message, options.patience.answer)
+            await _ask(socket, message, options.timeouts.answer)
     except _FAILURES as error:
         raise ConnectionLostError from error
 
@@ -206,9 +206,9 @@ class Followed(Generic[E]):
     def on_state(self, listener: Callable[[FollowState], None]) -> Callable[[], None]:
         return self._subscription.states.add(listener)
 
-    def on_healing(self, listener: Callable[[Healing], None]) -> Callable[[], None]:
-        """Something was put right, and why: GAP, HASH or RESYNC."""
-        return self._subscription.healings.add(listener)
+    def on_resync(self, listener: Callable[[ResyncCause], None]) -> Callable[[], None]:
+        """Called when the client repairs a gap or a wrong book, with the cause: GAP, HASH or RESYNC."""
+        return self._subscription.resyncs.add(listener)
 
     def on_heartbeat(self, listener: Callable[[Heartbeat], None]) -> Callable[[], None]:
         """Every few seconds: how both chains look to the server."""
@@ -271,15 +271,15 @@ class Followed(Generic[E]):
             attempt += 1
 
     async def _follow(self, socket: Any, on_heartbeat: Callable[[Message], None]) -> None:
-        subscription, patience = self._subscription, self._options.patience
+        subscription, timeouts = self._subscription, self._options.timeouts
         loop = asyncio.get_running_loop()
         messages = subscription.start()
-        answer_by = loop.time() + patience.answer
+        answer_by = loop.time() + timeouts.answer
         while not subscription.is_over:
             for message in messages:
                 await socket.send(json.dumps(message))
-                answer_by = loop.time() + patience.answer
-            timeout = patience.silence
+                answer_by = loop.time() + timeouts.answer
+            timeout = timeouts.silence
             if subscription.is_asking:
                 timeout = min(timeout, max(0.0, answer_by - loop.time()))
             received = _decoded(await asyncio.wait_for(socket.recv(), timeout))
@@ -294,12 +294,12 @@ class Followed(Generic[E]):
                 raise Reconnect(f"A message of type {received['type']} is malformed") from error
 
     def _pause(self, attempt: int) -> float:
-        least, most = self._options.patience.reconnect_min, self._options.patience.reconnect_max
+        least, most = self._options.timeouts.reconnect_min, self._options.timeouts.reconnect_max
         bound = min(most, max(least, 0.001) * 2.0 ** (min(attempt, _MAX_DOUBLINGS) + 1))
         return least + random.random() * max(0.0, bound - least)
 
 
-class FollowedQuotes(Followed[QuoteFact]):
+class FollowedQuotes(Followed[QuoteEvent]):
     """Every quote that a filter lets through, and what happens to each."""
 
     def __init__(self, options: FeedOptions, filter_body: Message) -> None:
@@ -366,8 +366,8 @@ class FollowedTickers(Followed[Ticker]):
         return self._subscription.snapshots.add(listener)
 
 
-class FollowedFacts(Followed[QuoteFact]):
-    """What happens to quotes from now on, however many there are."""
+class FollowedEvents(Followed[QuoteEvent]):
+    """Events of quotes from now on, however many quotes there are."""
 
     def __init__(self, options: FeedOptions, filter_body: Message) -> None:
         super().__init__(options, filter_body, EventsContent("QUOTES"))

@@ -34,7 +34,7 @@ class FollowState(Enum):
 
 
 #: Why something was put right.
-Healing = Literal["GAP", "HASH", "RESYNC"]
+ResyncCause = Literal["GAP", "HASH", "RESYNC"]
 
 
 class Reconnect(Exception):
@@ -106,7 +106,7 @@ class QuotesContent:
         return self.book.hash(key)
 
     def apply(self, message: Message) -> object:
-        if message["type"] not in _QUOTE_FACTS:
+        if message["type"] not in _QUOTE_EVENTS:
             return None
         self.book.apply(message)  # type: ignore[arg-type]
         return message
@@ -222,19 +222,19 @@ class EventsContent:
         return None
 
     def apply(self, message: Message) -> object:
-        events = _RFQ_FACTS if self.channel == "RFQ" else _QUOTE_FACTS
+        events = _RFQ_EVENTS if self.channel == "RFQ" else _QUOTE_EVENTS
         return message if message["type"] in events else None
 
     def snapshot_event(self, message: Message) -> object:
         return None
 
 
-_QUOTE_FACTS = frozenset(
+_QUOTE_EVENTS = frozenset(
     f"{what}_QUOTE" for what in ("POST", "FILL", "REMOVE", "CANCEL", "EXPIRE", "INVALIDATE", "REVALIDATE", "UNDO")
 )
 _SNAPSHOTS = frozenset(("QUOTES_SNAPSHOT", "ORDERBOOK_SNAPSHOT", "TICKER_SNAPSHOT"))
-_RFQ_FACTS = frozenset(("RFQ", "RFQ_UPDATE"))
-_UPDATES = _QUOTE_FACTS | _RFQ_FACTS | {"ORDERBOOK_UPDATE"}
+_RFQ_EVENTS = frozenset(("RFQ", "RFQ_UPDATE"))
+_UPDATES = _QUOTE_EVENTS | _RFQ_EVENTS | {"ORDERBOOK_UPDATE"}
 
 
 class _Positions:
@@ -293,7 +293,7 @@ class Subscription:
         #: Why the server refused.
         self.refusal: RefusedError | None = None
         self.states = Listeners()
-        self.healings = Listeners()
+        self.resyncs = Listeners()
         self.events = Listeners()
         self.snapshots = Listeners()
 
@@ -353,7 +353,7 @@ class Subscription:
             self._take_snapshot(message)
         elif kind in ("TICKER", "COVER"):
             if self._awaited:
-                return self._heal("GAP", None)
+                return self._resync("GAP", None)
             self._call(self._content.apply(message))
         elif kind in _UPDATES:
             return self._take_numbered(message)
@@ -402,7 +402,7 @@ class Subscription:
         elif not self._content.has_book and self._asked_from is not None:
             self._positions.clear()
             messages = self._ask(None)
-            self.healings.call("RESYNC")
+            self.resyncs.call("RESYNC")
             return messages
         else:
             self.refuse(error)
@@ -425,7 +425,7 @@ class Subscription:
             return
         self._keys, self._epoch = list(message["keys"]), str(message["epoch"])
         self._begin(self._keys, int(message["seq"]))
-        self.healings.call("RESYNC")
+        self.resyncs.call("RESYNC")
 
     def _take_snapshot(self, message: Message) -> None:
         if not self._content.has_book:
@@ -447,11 +447,11 @@ class Subscription:
 
     def _take_numbered(self, message: Message) -> list[Message]:
         if self._awaited:
-            return self._heal("GAP", None)
+            return self._resync("GAP", None)
         arrival = self._positions.take(message["key"], int(message["seq"]), int(message["prevSeq"]))
         if arrival == "GAP":
             # From the key that is furthest behind: of another, more may be lost than this message shows.
-            return self._heal("GAP", self._positions.complete)
+            return self._resync("GAP", self._positions.complete)
         if arrival == "NEXT":
             self._tried = "NOTHING"
             self._call(self._content.apply(message))
@@ -464,16 +464,16 @@ class Subscription:
             return []
         told = [book for book in message["books"] if book["key"] in self._keys]
         if told and self._awaited:
-            return self._heal("GAP", None)
+            return self._resync("GAP", None)
         if any(self._content.hash(book["key"]) != book["hash"] for book in told):
-            return self._heal("HASH", None)
+            return self._resync("HASH", None)
         if len(told) == len(self._keys):
             self._positions.confirm(int(message["seq"]))
         return []
 
-    def _heal(self, why: Healing, from_seq: int | None) -> list[Message]:
+    def _resync(self, why: ResyncCause, from_seq: int | None) -> list[Message]:
         """`from_seq` None: asking again from there would not help."""
-        self.healings.call(why)
+        self.resyncs.call(why)
         if self.is_over:
             return []
         if self._tried == "SNAPSHOT":

@@ -192,7 +192,7 @@ class _Numbered(TypedDict):
     tsMs: int
 
 
-class _QuoteFact(_Numbered):
+class _QuoteEvent(_Numbered):
     type: Literal[
         "POST_QUOTE",
         "FILL_QUOTE",
@@ -207,7 +207,7 @@ class _QuoteFact(_Numbered):
     body: OrderbookQuote
 
 
-class QuoteFact(_QuoteFact, total=False):
+class QuoteEvent(_QuoteEvent, total=False):
     """What happened to one quote."""
 
     #: Of FILL_QUOTE: what this fill took.
