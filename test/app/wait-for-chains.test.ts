@@ -7,6 +7,7 @@ import { RpcError, RpcUnreachable, WrongChain } from '../../src/chain/rpc/rpc-er
 import { limits } from '../../src/config/limits.js';
 import { documentedFetch } from '../e2e/documented-network.js';
 import { ManualClock } from '../system/manual-clock.js';
+import { until } from '../until.js';
 
 const IDENTITY = { settlementChainId: 7 };
 const MOST_PATIENT = { bytes: (length: number) => new Uint8Array(length), unit: () => 1 };
@@ -21,10 +22,6 @@ function begin(ask: AwaitChainsOptions['ask'], port = 0) {
   const identity = awaitChains({ ...base, host: '127.0.0.1', port, stopping: once(signals, 'stop') });
   identity.catch(() => undefined);
   return { clock, lines, identity, stop: () => signals.emit('stop') };
-}
-
-async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 1));
 }
 
 await t.test('chains that answer are not waited for', async (t) => {

@@ -7,6 +7,7 @@ import { type RestAnswer, RestClient } from './rest-client.js';
 import { startTestService } from './running-service.js';
 import { optionOf, queryOf } from './wire-option.js';
 import { SocketClient } from './socket-client.js';
+import { untilAnswer } from '../until.js';
 
 const running = await startTestService({ limits: { balanceCacheMs: 0 } });
 t.teardown(() => running.stop());
@@ -203,15 +204,14 @@ await t.test('an RFQ message for no option is refused', async (t) => {
 
 await t.test('an option that has expired is still held, and listed as expired', async (t) => {
   await market.moveTimeTo(put.poolKey.maturity + 1);
-  for (;;) {
-    const { open, expired } = await positions(`/account/option_balances?walletAddr=${taker.address}`);
-    if (expired.length === 0) continue;
-    t.strictSame(
-      [open, expired],
-      [[], [{ token_address: put.poolAddress, amount: 1, name: nameOf(put), exposure: 'LONG' }]],
-    );
-    return;
-  }
+  const { open, expired } = await untilAnswer(
+    () => positions(`/account/option_balances?walletAddr=${taker.address}`),
+    (held) => held.expired.length > 0,
+  );
+  t.strictSame(
+    [open, expired],
+    [[], [{ token_address: put.poolAddress, amount: 1, name: nameOf(put), exposure: 'LONG' }]],
+  );
 });
 
 await t.test('a chain that does not answer is 503', async (t) => {

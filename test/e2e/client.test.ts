@@ -20,6 +20,7 @@ import { DevActions } from '../chain/dev-actions.js';
 import { levelsHash, quotesHash } from '../feed/model-reader.js';
 import { documentedPorts, DocumentedWebSocket } from './documented-network.js';
 import { newEngine, startTestService, type TestService } from './running-service.js';
+import { until } from '../until.js';
 
 const ONE = 10n ** 18n;
 /** Heartbeats and timeouts short enough to be waited for. */
@@ -45,10 +46,6 @@ function connect(t: Test, service: TestService, encoding: FeedEncoding, ports: P
   const { poolAddress, poolKey } = ownPool;
   const pool = { poolAddress, poolKey: { ...poolKey, strike: poolKey.strike.toString() } };
   return { client, pool, ownPool, maker: privateKeyToAccount(maker.privateKey), taker: taker.address };
-}
-
-async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await new Promise((resolve) => setTimeout(resolve, 5));
 }
 
 async function freePort(): Promise<number> {

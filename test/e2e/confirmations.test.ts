@@ -4,6 +4,7 @@ import { devClient } from '../../src/chain/dev/dev-client.js';
 import { ONE, signQuote } from './maker.js';
 import { RestClient } from './rest-client.js';
 import { startTestService } from './running-service.js';
+import { until } from '../until.js';
 
 const chain = await startLocalChain();
 t.teardown(() => chain.stop());
@@ -21,7 +22,7 @@ await t.test('POST /quotes answers when enough blocks follow the publication', a
   const before = await client.getBlockNumber();
   const answered = { yet: false };
   const posted = rest.post('/quotes', [quote]).finally(() => (answered.yet = true));
-  while ((await client.getBlockNumber()) === before) await new Promise((resolve) => setTimeout(resolve, 2));
+  await until(async () => (await client.getBlockNumber()) !== before);
   for (let follows = 0; follows < 3; follows++) {
     const { body } = await rest.get(`/orders?chainId=${chain.chainId}&provider=${maker.address}`);
     t.strictSame(body.validQuotes, [], `${follows} blocks follow it`);

@@ -6,6 +6,7 @@ import { Market, ONE } from '../chain/dev/market.js';
 import { RestClient } from './rest-client.js';
 import { startTestService } from './running-service.js';
 import { optionOf, type WireOption } from './wire-option.js';
+import { until } from '../until.js';
 
 const running = await startTestService();
 t.teardown(() => running.stop());
@@ -101,10 +102,10 @@ await t.test('exercise after maturity brings what the longs are worth, and leave
   await market.setSettlementPrice(long.poolKey, 2000n * ONE);
   await market.setSettlementPrice(both.poolKey, 31_000n * ONE);
   await market.moveTimeTo(long.poolKey.maturity);
-  for (;;) {
+  await until(async () => {
     const [, body] = (await post('/pool/exercise', [wire(none)])) as [number, { failed: { reason: string }[] }];
-    if (body.failed[0]?.reason === 'No balance to settle') break;
-  }
+    return body.failed[0]?.reason === 'No balance to settle';
+  });
   const before = await market.balance(market.token('testWETH'), operator.address);
   t.strictSame(await post('/pool/exercise', [wire(long), undeployed, wire(long), wire(both)]), [
     200,

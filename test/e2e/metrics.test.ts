@@ -7,6 +7,7 @@ import { signQuote } from './maker.js';
 import { RestClient } from './rest-client.js';
 import { startTestService } from './running-service.js';
 import { SocketClient } from './socket-client.js';
+import { until } from '../until.js';
 
 const metrics = new Metrics();
 const SOCKETS = 3;
@@ -105,7 +106,7 @@ await t.test("a close code of a client's own is no series of its own", async (t)
 
 await t.test('a socket that is not let in leaves a trace', async (t) => {
   // Those of the tests before may be on their way out.
-  while ((await scrape()).get('quotebook_sockets') !== 0) await new Promise((resolve) => setTimeout(resolve, 10));
+  await until(async () => (await scrape()).get('quotebook_sockets') === 0);
   const open: SocketClient[] = [];
   for (let i = 0; i < SOCKETS; i++) open.push(await SocketClient.open(wsUrl));
   await t.rejects(SocketClient.open(wsUrl), { message: /429/ });

@@ -7,6 +7,7 @@ import { type QuoteTerms, signQuote } from './maker.js';
 import { RestClient } from './rest-client.js';
 import { startTestService } from './running-service.js';
 import { SocketClient } from './socket-client.js';
+import { untilAnswer } from '../until.js';
 
 const lines: Record<string, unknown>[] = [];
 const logger = pino({ level: 'info' }, { write: (line: string) => lines.push(JSON.parse(line) as never) });
@@ -189,10 +190,10 @@ await t.test('own quotes that cannot be filled now are cancelled, too', async (t
   // A bid: an ask would sell the longs that the fills above have bought, and need no collateral.
   const id = await post(call, { isBuy: true }, operator);
   await rest.post('/account/collateral_approval', [{ token: 'testWETH', amt: 0 }]);
-  for (;;) {
-    const { body } = await rest.get(`/orders?quoteIds=${id}`);
-    if ((body.invalidQuotes as unknown[]).length === 1) break;
-  }
+  await untilAnswer(
+    () => rest.get(`/orders?quoteIds=${id}`),
+    ({ body }) => (body.invalidQuotes as unknown[]).length === 1,
+  );
   t.strictSame(await cancel(id), [200, { success: [id], failed: [], omitted: [] }]);
   await rest.post('/account/collateral_approval', [{ token: 'testWETH', amt: 'max' }]);
   t.strictSame((await rest.get(`/orders?quoteIds=${id}`)).body, { validQuotes: [], invalidQuotes: [] });

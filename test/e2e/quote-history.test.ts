@@ -4,6 +4,7 @@ import type { QuoteHistoryResult } from '../../src/wire/history.js';
 import { Market, ONE } from '../chain/dev/market.js';
 import { RestClient } from './rest-client.js';
 import { startTestService } from './running-service.js';
+import { untilAnswer } from '../until.js';
 
 /** GET /quotes/{quoteId}/history, from the log's files on the disk. */
 const chain = await startLocalChain();
@@ -22,22 +23,21 @@ async function history(quoteId: string, query = ''): Promise<QuoteHistoryResult>
 }
 
 /** Once the quote's last event is of that type. */
-async function until(quoteId: string, type: string): Promise<QuoteHistoryResult> {
-  for (;;) {
-    const answer = await history(quoteId);
-    if (answer.events.at(-1)?.type === type) return answer;
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
+function untilLastIs(quoteId: string, type: string): Promise<QuoteHistoryResult> {
+  return untilAnswer(
+    () => history(quoteId),
+    ({ events }) => events.at(-1)?.type === type,
+  );
 }
 
 await t.test('the history of a quote has every event with its cause, block and transaction', async (t) => {
   const offer = await market.sign(call);
   await market.publish(stranger.address, [offer]);
-  await until(offer.quoteId, 'POSTED');
+  await untilLastIs(offer.quoteId, 'POSTED');
   await market.fill(taker.address, offer, ONE / 4n);
-  await until(offer.quoteId, 'FILLED');
+  await untilLastIs(offer.quoteId, 'FILLED');
   await market.cancel(maker.address, call.poolAddress, [offer.quoteId]);
-  const { events, next, since } = await until(offer.quoteId, 'REMOVED');
+  const { events, next, since } = await untilLastIs(offer.quoteId, 'REMOVED');
   t.strictSame([next, since], [null, 0]);
   t.strictSame(
     events.map(({ type, fillableSize, size, why, cause }) => [type, fillableSize, size, why, cause?.chain]),

@@ -7,6 +7,7 @@ import type { SignedOffer } from '../chain/sign-quote.js';
 import { RestClient } from './rest-client.js';
 import { startTestService } from './running-service.js';
 import { SocketClient } from './socket-client.js';
+import { until } from '../until.js';
 
 /** Quotes that are traded in the very block that publishes them, and on two chains before they are published. */
 const [one, other] = await Promise.all([startLocalChain(), startLocalChain()]);
@@ -43,8 +44,6 @@ async function next(socket: SocketClient, { quoteId }: SignedOffer, count: numbe
   return said;
 }
 
-const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 5));
-
 /** All of it is mined in one block. */
 async function inOneBlock(...actions: (() => Promise<unknown>)[]): Promise<void> {
   const { client } = market;
@@ -53,7 +52,7 @@ async function inOneBlock(...actions: (() => Promise<unknown>)[]): Promise<void>
     const sent: Promise<unknown>[] = [];
     for (const [n, action] of actions.entries()) {
       sent.push(action());
-      while ((await client.getTxpoolStatus()).pending <= n) await pause();
+      await until(async () => (await client.getTxpoolStatus()).pending > n);
     }
     await client.mine({ blocks: 1 });
     await Promise.all(sent);
@@ -132,7 +131,7 @@ await t.test('a fill on the settlement chain is pushed when the stream has the q
     /ignored_events_total\{why="OTHER_CONTRACT"\} \d+/.exec(await metrics.text())?.[0];
   const before = await ignored();
   await market.fill(taker.address, offer, ONE);
-  while ((await ignored()) === before) await pause();
+  await until(async () => (await ignored()) !== before);
   const publisher = new Market(other);
   await publisher.publish(stranger.address, [offer]);
   t.strictSame(await next(socket, offer, 3), [`POST_QUOTE ${ONE}`, `FILL_QUOTE 0 ${ONE}`, 'DELETE_QUOTE 0']);

@@ -8,6 +8,7 @@ import { signQuote } from './maker.js';
 import { RestClient } from './rest-client.js';
 import { startTestService } from './running-service.js';
 import { optionOf, type WireOption } from './wire-option.js';
+import { untilAnswer } from '../until.js';
 
 interface Settled {
   readonly success: readonly WireOption[];
@@ -63,10 +64,10 @@ async function expire(): Promise<void> {
   await market.setSettlementPrice(both.poolKey, 31_000n * ONE);
   await market.moveTimeTo(maturity);
   const { expiration } = wire(longCall);
-  for (;;) {
-    const { body } = await rest.get(`/pools?expiration=${expiration}`);
-    if (Array.isArray(body) && body.length === 0) return;
-  }
+  await untilAnswer(
+    () => rest.get(`/pools?expiration=${expiration}`),
+    ({ body }) => Array.isArray(body) && body.length === 0,
+  );
 }
 
 await fill(longCall, 2n * ONE, true);

@@ -3,6 +3,7 @@ import t from 'tap';
 import { spareDescriptors } from '../../src/system/clock.js';
 import { head, RawConnection, statuses } from './raw-connection.js';
 import { eachBackend, limits, serve } from './serving.js';
+import { until } from '../until.js';
 
 const request = head('GET / HTTP/1.1', 'Host: x');
 
@@ -42,7 +43,7 @@ eachBackend(t, (t, backend) => {
     t.strictSame(told, []);
 
     spare = few - 1;
-    while (await isTaken());
+    await until(async () => !(await isTaken()));
     t.strictSame(told, [true]);
     await early.send(request);
     await early.until((text) => statuses(text).length === 2);
@@ -56,7 +57,7 @@ eachBackend(t, (t, backend) => {
     t.strictSame(told, [true]);
 
     spare = 2 * few;
-    while (!(await isTaken()));
+    await until(isTaken);
     t.strictSame(told, [true, false]);
     early.reset();
   });

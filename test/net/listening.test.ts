@@ -7,6 +7,7 @@ import type { NetResponse } from '../../src/net/net.js';
 import { head, RawConnection, statuses, upgradeHead } from './raw-connection.js';
 import { eachBackend, limits, quietSockets, serve } from './serving.js';
 import { Client } from './socket-client.js';
+import { until } from '../until.js';
 
 const answer = (body: string): NetResponse => ({ status: 200, headers: {}, body });
 const options = {
@@ -178,7 +179,7 @@ eachBackend(t, (t, backend) => {
     await server.close(1001, '');
     await Promise.all([idle.closed, stuck.closed]);
     t.strictSame(statuses(stuck.text), []);
-    while (!seen.aborted) await new Promise((resolve) => setTimeout(resolve, 1));
+    await until(() => seen.aborted);
     t.pass('the handler can see that nobody waits');
   });
 

@@ -7,6 +7,7 @@ import { Following, httpRpc } from '../following.js';
 import { MarketBook } from '../market-book.js';
 import { RpcProxy, type RpcRequest } from '../rpc-proxy.js';
 import type { SignedOffer } from '../sign-quote.js';
+import { until } from '../../until.js';
 
 const market = await Market.open(t);
 const { maker, stranger, taker } = market;
@@ -101,7 +102,7 @@ t.test('a restart applies the rest of a partly applied block, and nothing twice'
     await market.client.setAutomine(false);
     const sizes = [ONE / 2n, ONE / 4n];
     const filling = Promise.all(sizes.map((size, i) => market.fill([taker, maker][i]?.address ?? '0x', offer, size)));
-    while ((await market.client.getTxpoolStatus()).pending < sizes.length);
+    await until(async () => (await market.client.getTxpoolStatus()).pending >= sizes.length);
     isCut = () => book.fillable(offer) < ONE;
     await market.client.mine({ blocks: 1 });
     await filling;
@@ -294,7 +295,7 @@ t.test('a maker whose means change keeps nobody waiting until all of many quotes
       market.approve(maker.address, call.poolKey.base, router.address, 0n),
       market.publish(taker.address, [await market.sign(call, {}, stranger)]),
     ]);
-    while ((await market.client.getTxpoolStatus()).pending < 2);
+    await until(async () => (await market.client.getTxpoolStatus()).pending >= 2);
     await market.client.mine({ blocks: 1 });
     await both;
     await market.client.setAutomine(true);

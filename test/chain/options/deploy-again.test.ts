@@ -13,6 +13,7 @@ import { Market, ONE } from '../dev/market.js';
 import { httpRpc } from '../following.js';
 import { MemoryKeyValueStore } from '../memory-key-value-store.js';
 import { notingPayer } from '../noting-payer.js';
+import { until } from '../../until.js';
 
 const market = await Market.open(t);
 const { client, operator: account } = market;
@@ -60,10 +61,6 @@ function life(kept: MemoryKeyValueStore) {
 }
 
 const sentSoFar = (): Promise<number> => client.getTransactionCount({ address: account.address, blockTag: 'pending' });
-
-async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 5));
-}
 
 /** Asks a process for the pool, which ends before the deployment is mined. Gives what it keeps. */
 async function leaveUnderWay(strike: bigint): Promise<MemoryKeyValueStore> {

@@ -45,11 +45,6 @@ export function requestsTo(proxy: RpcProxy | undefined): number | undefined {
 
 export const ask = (rpc: HttpRpc, method = 'eth_gasPrice'): Promise<unknown> => rpc.request({ method });
 
-/** Lets real I/O happen until it is so. */
-export async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 1));
-}
-
 /** Moves the clock by small steps, with I/O in between, until `done` and for so many steps at least. */
 export async function finishes(done: Promise<unknown>, clock: ManualClock, atLeastSteps: number): Promise<void> {
   const waiting = new Set([done]);

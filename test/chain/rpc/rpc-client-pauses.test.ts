@@ -14,8 +14,8 @@ import {
   PATIENCE,
   play,
   requestsTo,
-  until,
 } from './played-endpoints.js';
+import { until } from '../../until.js';
 
 t.test('Retry-After is obeyed: the endpoint is left alone until then', async (t) => {
   const clock = new ManualClock();

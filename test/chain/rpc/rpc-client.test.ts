@@ -3,7 +3,8 @@ import { isChainFailure } from '../../../src/chain/contracts/contract-errors.js'
 import { RpcError, RpcUnreachable, WrongChain } from '../../../src/chain/rpc/rpc-errors.js';
 import { ManualClock } from '../../system/manual-clock.js';
 import type { RpcRequest, Trick } from '../rpc-proxy.js';
-import { ask, CHAIN_ID, endpoints, finishes, good, PATIENCE, play, requestsTo, until } from './played-endpoints.js';
+import { ask, CHAIN_ID, endpoints, finishes, good, PATIENCE, play, requestsTo } from './played-endpoints.js';
+import { until } from '../../until.js';
 
 t.test('requests go to the first endpoint while it answers, and to the next when it does not', async (t) => {
   const { rpc, proxies } = await endpoints(t, 3);

@@ -4,6 +4,7 @@ import type { NetRequest, NetResponse } from '../../../src/net/net.js';
 import { NodeServer } from '../../../src/net/node/server.js';
 import { head, RawConnection, statuses, upgradeHead } from '../raw-connection.js';
 import { type Backend, quietSockets, serve } from '../serving.js';
+import { until } from '../../until.js';
 
 // Times that uWebSockets.js has built in (10 s), and this backend takes from its limits.
 const backend: Backend = { name: 'node', documented: 'node:http', create: (options) => new NodeServer(options) };
@@ -63,7 +64,7 @@ for (const [what, behind] of untaken) {
     const connection = await RawConnection.open(port);
     connection.socket.pause();
     await connection.send(head('GET / HTTP/1.1', 'Host: x') + behind);
-    while (!requests[0]?.aborted) await new Promise((resolve) => setTimeout(resolve, 1));
+    await until(() => requests[0]?.aborted === true);
     t.pass('aborted');
     connection.reset();
   });
@@ -120,9 +121,9 @@ t.test('a peer that does not take an answer that waited for its turn is cut off,
   const connection = await RawConnection.open(port);
   connection.socket.pause();
   await connection.send(head('GET /slow HTTP/1.1', 'Host: x') + head('GET /large HTTP/1.1', 'Host: x'));
-  while (requests.length < 2) await new Promise((resolve) => setTimeout(resolve, 1));
+  await until(() => requests.length >= 2);
   finish();
-  while (!requests[1]?.aborted) await new Promise((resolve) => setTimeout(resolve, 1));
+  await until(() => requests[1]?.aborted === true);
   t.pass('aborted');
   connection.reset();
 });
