@@ -7,7 +7,7 @@ export interface Figure {
   readonly unit: string;
 }
 
-/** What a row has to reach: a bound on the ratio to the baseline, or on our own figure where there is none. */
+/** Goal of a row: a bound on the ratio to the baseline, or on our own figure without a baseline. */
 export interface Goal {
   readonly of: 'ratio' | 'ours';
   readonly bound: 'at least' | 'at most';
@@ -46,7 +46,7 @@ export interface Scenario {
   run(scale: Scale): Promise<Outcome>;
 }
 
-/** Whether the goal is reached; null where there is none to reach. */
+/** Whether the goal is reached; null without a goal. */
 export function meetsGoal({ goal, ratio, ours }: Row): boolean | null {
   if (goal === null) return null;
   const value = goal.of === 'ratio' ? ratio : ours.value;

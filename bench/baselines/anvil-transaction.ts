@@ -8,7 +8,7 @@ const LIMITS = { timeoutMs: 10_000, maxAnswerBytes: 1 << 20 };
 
 /**
  * Publishes a quote by one transaction, from sending it to having its receipt: milliseconds. Anvil signs it, and mines
- * it by itself.
+ * it automatically.
  */
 export async function anvilTransaction(setup: AnvilSetup, from: Hex, quote: SignedQuote): Promise<number> {
   const transaction = { from, to: setup.orderbookStream, data: encodeAdd([quote]) };

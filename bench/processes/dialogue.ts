@@ -20,13 +20,12 @@ export interface Answer {
   readonly failure?: string;
 }
 
-/** What a server process is asked whatever it serves. */
+/** Questions to every server process. */
 export interface ServerDialogue {
   PORT: { given: null; answer: number };
   USAGE: { given: null; answer: Usage };
   /**
-   * CPU microseconds of all its threads since it began, with no collection of garbage that it would not have made by
-   * itself.
+   * CPU microseconds of all its threads since it began, without forcing a collection of garbage.
    */
   CPU: { given: null; answer: number };
   /** Begins to watch the event loop, forgetting what it saw before. */

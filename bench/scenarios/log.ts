@@ -47,7 +47,7 @@ class Records {
   }
 }
 
-/** What a group of these records is on the disk: a frame each, and the commit's. */
+/** Size of a group of these records on the disk: a frame each, and the commit's. */
 function groupBytes(records: readonly JournalRecord[]): number {
   const out = new GrowingBuffer(1 << 16);
   const writer = new RecordWriter(out);
@@ -62,7 +62,7 @@ function ourLog(log: OpenLog, records: Records, perCommit: number, commits: numb
     name: 'ours',
     prepare: () => {
       const ready = records.take(Math.ceil((perCommit * commits) / 2));
-      // What making them left behind would else be collected during the commits, where V8 gets to it.
+      // Otherwise V8 could collect the garbage of making them during the commits.
       globalThis.gc?.({ type: 'minor' });
       return async () => {
         const before = groups;
@@ -80,7 +80,7 @@ function ourLog(log: OpenLog, records: Records, perCommit: number, commits: numb
           last = waiting;
         }
         await last;
-        // What comes while a group is written is one group: as many as the log made of it are counted.
+        // Records that arrive while a group is written become one group: this counts the log's own groups.
         return groups - before;
       };
     },

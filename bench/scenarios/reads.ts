@@ -20,7 +20,7 @@ interface Read {
   /** Of the `n`th request since the first of all; a text: of every request. */
   readonly target: string | ((n: number) => string);
   readonly count: number;
-  /** Requests a second of the open loop; null: there is none. */
+  /** Requests a second of the open loop; null: closed loop. */
   readonly perSecond: number | null;
 }
 

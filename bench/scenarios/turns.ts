@@ -16,7 +16,7 @@ const LARGEST_POOL = 32;
 const FIRST_SALT = 1_950_000_000;
 /** Shorter times do not differ measurably, in milliseconds. */
 const LEAST_MS = 0.01;
-/** What one request may hold the event loop for, and what a snapshot that is made may, in milliseconds. */
+/** Longest turn of the event loop for one request, and while a snapshot is made, milliseconds. */
 const LONGEST_MS = 20;
 const LONGEST_BY_SNAPSHOT_MS = 10;
 const SNAPSHOT_POOLS = 10;

@@ -10,7 +10,7 @@ import { AnvilMakers } from '../workload/anvil-quotes.js';
 
 const FIRST_SALT = 1_900_000_000;
 const PER_SECOND = 10;
-/** What our own part of the way may take beside the chain's, in milliseconds. */
+/** Limit of our own part of the way, beside the chain's, in milliseconds. */
 const OWN_PART_MS = 10;
 
 export const openOnAnvil = (): Child<AnvilDialogue> => new Child(new URL('../servers/on-anvil.js', import.meta.url));

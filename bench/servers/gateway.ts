@@ -18,7 +18,7 @@ export interface GatewayPlace {
 const CALL_MS = 5_000;
 const MANY = 1_000_000;
 const place = JSON.parse(process.argv[2] ?? '') as GatewayPlace;
-/** What one address and one key may do is not what is measured. */
+/** Limits of one address and one key are lifted: they are not measured. */
 const settings = {
   ...Object.fromEntries(settingNames.map((name) => [name, settingTable[name].default])),
   wsConnections: MANY,

@@ -2,7 +2,7 @@ import pino from 'pino';
 import type { ServiceOptions } from '../../src/app/service-options.js';
 import { systemClock, systemRandom } from '../../src/system/clock.js';
 
-/** What every measured service has: a port of loopback, no metrics, no past, and an end at the first fault. */
+/** Options of every measured service: a port of loopback, no metrics, no past, and an end at the first fault. */
 export const plainOptions = {
   history: null,
   clock: systemClock,

@@ -33,7 +33,7 @@ export interface QuotebookDialogue extends ServerDialogue, TellingDialogue {
 const MAKERS = 20;
 /** Numbers of the resting quotes; the published quotes have others. */
 const FIRST_RESTING = 50_000_000;
-/** What one address and one key may do is not what is measured. */
+/** Limits of one address and one key are lifted: they are not measured. */
 const limits: Limits = {
   ...defaultLimits,
   wsIdleSeconds: 960,

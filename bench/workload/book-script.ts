@@ -27,7 +27,7 @@ export const enum Step {
 const STEPS = [Step.Insert, Step.Cancel, Step.Replace, Step.Cross, Step.InsertAndTake] as const;
 
 /**
- * What every book is given: the same steps on the same quotes. A quote that left the book comes back later: twice as
+ * The input of every book: the same steps on the same quotes. A quote that left the book comes back later: twice as
  * many quotes as rest are used again and again, so that fetching them from memory is not what is measured.
  */
 export interface BookScript {

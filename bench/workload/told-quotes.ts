@@ -39,7 +39,7 @@ export function toldFrame(quote: Quote): Buffer {
   return Buffer.concat([head, message]);
 }
 
-/** What some of the subscribers want to hear of. */
+/** Filter of some of the subscribers. */
 export interface Following {
   /** Of its topic, where there is one for it alone. */
   readonly name: string;

@@ -31,7 +31,7 @@ await t.test('chains that answer are not waited for', async (t) => {
 });
 
 await t.test(
-  'while they do not answer the service lives and is not ready, says why, and goes on by itself',
+  'while they do not answer the service lives and is not ready, says why, and goes on once they do',
   async (t) => {
     let isUp = false;
     const { clock, lines, identity } = begin(() =>

@@ -22,7 +22,7 @@ const MINED_WITHIN_MS = 120_000;
  */
 export class Reverted extends Error {}
 
-/** What tests do to a local chain, each named after what happens. Transactions are mined when a call resolves. */
+/** Actions of tests on a local chain. A call resolves once its transactions are mined. */
 export class DevActions {
   readonly client: DevClient;
 
@@ -36,7 +36,7 @@ export class DevActions {
    */
   async send(from: Hex, to: Hex, data: Hex): Promise<Hex> {
     await this.client.call({ account: from, to, data });
-    // A second later a root may take one more step: what the node estimates by itself is no gas too much.
+    // A second later a root may take one more step: the node's estimate is the least that suffices.
     const gas = (await this.client.estimateGas({ account: from, to, data })) * 2n;
     const hash = await this.client.sendTransaction({ account: from, to, data, gas });
     if ((await this.mined(hash)) !== 'success') throw new Reverted(`${hash} reverted`);
@@ -44,7 +44,7 @@ export class DevActions {
   }
 
   /**
-   * What became of the transaction, once it is in a block. Asked for again and again: viem's own waiting looks at new
+   * The receipt of the transaction, once it is in a block. Polls for it: viem's own waiting looks at new
    * blocks only, passes over one that comes while it compares another, and there may never be a next one here.
    */
   private async mined(hash: Hex): Promise<'success' | 'reverted'> {

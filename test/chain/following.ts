@@ -35,7 +35,7 @@ export interface FollowingOptions {
   readonly rpc?: Partial<Record<ChainRole, Rpc>>;
   readonly engine?: Engine;
   readonly limits?: Partial<Limits>;
-  /** What engine time passes by between blocks; absent: the system's clock. */
+  /** Clock of engine time between blocks; absent: the system's clock. */
   readonly timeClock?: Clock;
   /** Engine time to start at, milliseconds. */
   readonly startMs?: number;
@@ -195,7 +195,7 @@ export interface VisibleBook {
   readonly pools: readonly unknown[];
 }
 
-/** What everybody can see of a book, in an order of its own. */
+/** The public view of a book, in an order of its own. */
 export function visibleBook(engine: Engine): VisibleBook {
   const orders = [...engine.known()].sort((a, b) => (a.quote.quoteId < b.quote.quoteId ? -1 : 1));
   const pools = [...engine.pools()].sort((a, b) => (a.pool.poolAddress < b.pool.poolAddress ? -1 : 1));

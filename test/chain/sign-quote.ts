@@ -4,7 +4,7 @@ import type { DevAccount } from '../../src/chain/dev/dev-client.js';
 import { type Hex, type Pool, type SignedQuote, ZERO_ADDRESS } from '../../src/engine/quote.js';
 import { QUOTE_TYPES } from '../auth/quote-types.js';
 
-/** What a maker decides; the rest is filled in. */
+/** A maker's terms; the rest has defaults. */
 export interface Offer {
   readonly pool: Pool;
   /** 1e-18. */

@@ -35,7 +35,7 @@ const LIMITS: WalletLimits = {
 
 export const NOBODY: Hex = '0x000000000000000000000000000000000000dead';
 
-/** What a transaction is for is all in its data; it goes to nobody. */
+/** A transaction to an address that nobody has; its data identifies it. */
 export const request = (data: Hex) => ({ to: NOBODY, data });
 
 /** A transaction that was mined or waits in the node's pool. */
@@ -113,7 +113,7 @@ export class QuietChain {
     return own.map(toSeen);
   }
 
-  /** What waits in the node's pool, by nonce. */
+  /** Transactions in the node's pool, by nonce. */
   async poolOf({ address }: PrivateKeyAccount): Promise<PooledTx[]> {
     const { pending, queued } = await this.client.getTxpoolContent();
     const own = [pending, queued].flatMap((part) =>

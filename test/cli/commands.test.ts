@@ -140,7 +140,7 @@ t.test('config print masks secrets and says where each setting is from', async (
   t.match(result.out, /^walletKey +\*\*\* +environment$/m);
 });
 
-t.test('config check tells a wallet key that is none, and does not show it', async (t) => {
+t.test('config check reports an invalid wallet key, and does not show it', async (t) => {
   const key = '0'.repeat(64);
   const result = await run(['config', 'check'], { environment: { QUOTEBOOK_WALLET_KEY: key } });
   t.match(result, { code: 2, err: /^walletKey is no private key: / });

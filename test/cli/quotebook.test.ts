@@ -17,7 +17,7 @@ async function run(words: readonly string[], cwd: string): Promise<{ code: numbe
     const { stdout, stderr } = await promisify(execFile)(process.execPath, [program, ...words], {
       cwd,
       env: environment,
-      // What does not end by itself has to fail here, not in the next test.
+      // A process that does not end has to fail here, not in the next test.
       timeout: 60_000,
       killSignal: 'SIGKILL',
     });
@@ -76,7 +76,7 @@ t.test('who has read enough of a listing ends the command, without an error', as
   t.equal(code, 0);
 });
 
-t.test('serve ends by itself where its port is taken, and says so', async (t) => {
+t.test('serve ends if its port is taken, and says so', async (t) => {
   const other = createServer().listen(0, '127.0.0.1');
   await once(other, 'listening');
   t.teardown(() => other.close());
@@ -133,7 +133,7 @@ t.test('a ready file that cannot be written ends serve, in one line with the set
   t.match(err, /^quotebook: readyFile is no\/ready\.json: .* \(ENOENT\)\. Create .* or set --ready-file .*\.\n$/);
 });
 
-t.test('serve ends by itself where a file of its directory is damaged, and names the file', async (t) => {
+t.test('serve ends if a file of its directory is damaged, and names the file', async (t) => {
   const cwd = t.testdir({ data: { local: { 'budgets.jsonl': 'nobody wrote this\nnor this\n' } } });
   t.match(await run(['serve', '--profile', 'local', '--port', '0', '--log-level', 'silent'], cwd), {
     code: 1,

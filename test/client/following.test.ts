@@ -62,7 +62,7 @@ t.test('what is on its way when something is asked anew belongs to before', asyn
   t.strictSame(resyncs, ['GAP']);
 });
 
-t.test('of a message that cannot be read to its end nothing stays: the book begins anew', async (t) => {
+t.test('a message that cannot be read completely leaves nothing behind: the book begins anew', async (t) => {
   const wrongs = [
     { ...post(11, 10, 3), body: { ...quote(3), fillableSize: 'much' } },
     { ...post(11, 10, 1), type: 'FILL_QUOTE', body: { ...quote(1), fillableSize: undefined } },

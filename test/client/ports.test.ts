@@ -41,7 +41,7 @@ t.test('no try waits less than the shortest pause, or more than the longest', as
   );
 });
 
-t.test('where the shortest pause is none the bound grows all the same', async (t) => {
+t.test('the bound grows even if the shortest pause is 0', async (t) => {
   const bounds = [0, 1, 9, 50].map((attempt) => backoffMs({ minMs: 0, maxMs: 30_000 }, attempt, () => 1));
   t.strictSame(bounds, [2, 4, 1024, 30_000]);
 });

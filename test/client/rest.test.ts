@@ -144,7 +144,7 @@ t.test('what a proxy says in its own words is an error too', async (t) => {
   await t.rejects(rest.pools(), { status: 502, message: '<html>Bad gateway</html>' });
 });
 
-t.test('what a proxy says with 200 is none of the answers that were asked for', async (t) => {
+t.test('a page that a proxy sends with 200 rejects as an ApiError', async (t) => {
   const { server, rest } = client();
   server.answer = { status: 200, body: '<html>Log in first</html>' };
   await t.rejects(rest.pools(), { name: 'ApiError', status: 200, message: '<html>Log in first</html>' });

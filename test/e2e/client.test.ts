@@ -130,7 +130,7 @@ t.test('a taker asks, the maker hears it and answers to him alone', async (t) =>
   t.strictSame(await client.rest.quotes({ poolAddress: pool.poolAddress, side: 'ask', size: '1' }), []);
 });
 
-t.test('after a restart of the service the client is back by itself, with the server’s book', async (t) => {
+t.test('after a restart of the service the client reconnects, with the server’s book', async (t) => {
   const chain = await startLocalChain();
   t.teardown(() => chain.stop());
   const engine = newEngine();

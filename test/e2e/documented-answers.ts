@@ -116,7 +116,7 @@ function assertDocumentedError(status: number, answer: unknown, at: string): voi
   }
 }
 
-/** Throws when a frame from the server is none that is documented for its protocol. */
+/** Throws if a frame from the server is not documented for its protocol. */
 export function assertDocumentedFrame(frame: unknown, channel: SocketForm): void {
   const { type, message, code } = frame as Readonly<Record<'type' | 'message' | 'code', string | undefined>>;
   // Calls of the subprotocols are refused with the texts of HTTP.

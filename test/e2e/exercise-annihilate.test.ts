@@ -50,7 +50,7 @@ const undeployed = { ...wire(long), strike: 2100 };
 const impossible = { ...wire(long), strike: 1801 };
 const noDay = { ...wire(long), expiration: '31FEB27' };
 
-await t.test('annihilate gives up pairs before maturity, and each other option fails by itself', async (t) => {
+await t.test('annihilate gives up pairs before maturity, and each other option fails alone', async (t) => {
   const [longs, shorts] = [await held(both, LONG), await held(both, SHORT)];
   const pairs = longs < shorts ? longs : shorts;
   t.ok(pairs > 0n);

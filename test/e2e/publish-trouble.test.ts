@@ -33,7 +33,7 @@ async function start(t: Test, limits: Record<string, number> = {}) {
   return { running, socket, rest: new RestClient(running.httpUrl, running.apiKey) };
 }
 
-/** What waits of the operator, or of another, in the node's pool. */
+/** Transactions of the operator, or of another sender, in the node's pool. */
 async function waiting(sender = operator): Promise<{ hash: `0x${string}`; nonce: number; maxFeePerGas: bigint }[]> {
   const { pending, queued } = await client.getTxpoolContent();
   return [pending, queued].flatMap((part) =>
@@ -173,7 +173,7 @@ await t.test('one that its maker cancels on the way is charged to the day of its
   t.match(await rest.post('/quotes', [await newQuote()]), { status: 429, body: { message: 'RATELIMITED' } });
 });
 
-await t.test('what a reorg takes back leaves the book, and comes again by itself', async (t) => {
+await t.test('a quote that a reorg removes leaves the book, and the service publishes it again', async (t) => {
   const { rest, socket } = await start(t);
   const quote = await newQuote();
   t.equal((await rest.post('/quotes', [quote])).status, 201);

@@ -10,7 +10,7 @@ import { SocketClient } from './socket-client.js';
 
 const REORG_DEPTH = 6;
 
-// Two chains, so that each can take back what it said by itself.
+// Two chains, so that each can reorg alone.
 const [settlement, stream] = await Promise.all([startLocalChain(), startLocalChain()]);
 t.teardown(() => Promise.all([settlement.stop(), stream.stop()]));
 const metrics = new Metrics();

@@ -3,7 +3,7 @@ import { documentedFetch } from './documented-network.js';
 export interface RestAnswer {
   readonly status: number;
   readonly headers: Headers;
-  // What an answer holds is the test's to say.
+  // Untyped: each test knows the answer that it expects.
   readonly body: Readonly<Record<string, unknown>>;
 }
 

@@ -90,7 +90,7 @@ await t.test('before it expires an option is not settled', async (t) => {
 });
 
 await t.test(
-  'after expiry every position brings what it is worth, to the cent, and the rest fails by itself',
+  'after expiry every position brings what it is worth, to the cent, and each other option fails alone',
   async (t) => {
     await expire();
     const undeployed = { ...wire(longCall), strike: 2100 };

@@ -112,9 +112,9 @@ await t.test(
     );
 
     t.match(await rest.get('/ready'), { status: 503, body: { reasons: ['the log takes nothing: BUSY'] } });
-    // What needs nothing of the disk goes on.
+    // Work without the disk goes on.
     await socket.auth(running.apiKey);
-    // What a read shows has to be durable, so it waits together with the quotes that it shows.
+    // A read shows durable quotes only, so it waits together with them.
     const reading = rest.get(`/orders?chainId=${chain.chainId}&poolAddress=${pool.poolAddress}`);
 
     disk.release();

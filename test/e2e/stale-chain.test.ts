@@ -208,14 +208,14 @@ for (const refuses of refusing) {
   );
 }
 
-await t.test('a node that is far behind is stale, and reading goes on by itself when it has caught up', async (t) => {
+await t.test('a node that is far behind is stale, and reading goes on once it has caught up', async (t) => {
   const limits = { ...IMPATIENT, lowerHeadMs: 50, reorgDepth: 4 };
   const { rest, proxies, engine } = await startBehindProxies(t, { limits });
   const ready = () => rest.get('/ready');
   const old = await dev.client.request({ method: 'eth_getBlockByNumber', params: ['latest', false] });
   await dev.client.mine({ blocks: 20 });
   const top = Number(await dev.client.getBlockNumber());
-  // What enters does so with the state of a settlement block, and tells of it.
+  // A quote enters with the state of a settlement block, and names that block.
   await until(
     async () => rest.post('/quotes', [await signQuote(maker.privateKey, pool, { size: ONE / 100n })]),
     () => (engine.positions().settlement?.blockNumber ?? 0) >= top,

@@ -42,7 +42,7 @@ t.test('a reader with long strides keeps an ancestor', async (t) => {
   t.same(heights(read(trail, 204)), [200, 201, 202, 204]);
 });
 
-t.test('a position within a block moves on to its end', async (t) => {
+t.test('a position within a block moves on to the end of the block', async (t) => {
   const trail = read(new ChainTrail(4), 5);
   trail.advance({ ...at('stream', 6), logIndex: 2 });
   trail.advance({ ...at('stream', 6), logIndex: 1 });

@@ -23,7 +23,7 @@ import {
   ZERO_ADDRESS,
 } from '../../src/engine/quote.js';
 
-/** What a suite asks of an engine, so that it can be run on this one and on the real one. */
+/** The part of an engine that suites use, so that they run on this one and on the real one. */
 export type EngineUnderTest = Pick<
   Engine,
   | 'apply'

@@ -159,7 +159,7 @@ const happenings = fc.array(
   { maxLength: 80, size: 'max' },
 );
 
-/** What everybody can see of a book. */
+/** The public view of a book. */
 function book(engine: Engine): unknown {
   const { valid, invalid } = engine.orders({ quoteIds: QUOTES.map(({ quoteId }) => quoteId) });
   return {

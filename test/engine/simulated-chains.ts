@@ -2,7 +2,7 @@ import type { ChainPosition, ChainRole, QuoteState } from '../../src/engine/comm
 import type { Hex, InvalidReason, Pool, Quote } from '../../src/engine/quote.js';
 import { at, originAt } from './samples.js';
 
-/** What a block of the settlement chain may hold. A fill takes what is left at most, as the pool contract would. */
+/** Operations in a block of the settlement chain. A fill takes at most the rest, as the pool contract would. */
 export type Operation =
   | { readonly type: 'fill'; readonly n: number; readonly size: bigint }
   | { readonly type: 'cancel'; readonly n: number }
@@ -84,7 +84,7 @@ export class SimulatedSettlement extends SimulatedChain<Operation> {
     return { fillableSize, reason };
   }
 
-  /** What fills of a quote took in a block, by place in the block; fills of nothing left none behind. */
+  /** Sizes that fills of a quote took in a block, by place in the block; empty fills are left out. */
   taken(blockNumber: number, place: number): bigint {
     const { contents } = this.block(blockNumber);
     const fill = contents[place];

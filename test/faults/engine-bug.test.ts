@@ -16,7 +16,7 @@ t.test('an exception in the engine ends the process, and what it did is not in t
   const loaded = new LoadedService(chain, service);
   await loaded.start(['--import', failingEngine]);
   const ended = await Promise.race([service.ended(), pause(END_MS, 'not ended', { ref: false })]);
-  t.equal(ended, 1, 'it ends by itself');
+  t.equal(ended, 1, 'it ends');
   await service.end('SIGKILL');
   await loaded.over();
 

@@ -47,7 +47,7 @@ for (const call of ['fdatasync', 'pwrite64', 'fsync']) {
     await loaded.over();
     const lines = readFileSync(trace, 'utf8').split('\n');
     const failed = lines.filter((line) => line.includes('(INJECTED)'));
-    t.equal(ended, 1, 'the process ends by itself');
+    t.equal(ended, 1, 'the process ends');
     const tookMs = atMs(lines.find((line) => line.includes('exit_group'))) - atMs(failed[0]);
     t.ok(tookMs < 1_000, `${tookMs} ms after the call failed`);
     // Each call since strace was attached has failed.

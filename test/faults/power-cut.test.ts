@@ -34,7 +34,7 @@ async function cutOften(t: Test, volume: SmallVolume): Promise<void> {
       volume.cutPower();
       const ended = await Promise.race([service.ended(), pause(END_MS, 'not ended', { ref: false })]);
       slowestMs = Math.max(slowestMs, performance.now() - startMs);
-      t.equal(ended, 1, 'the process ends by itself');
+      t.equal(ended, 1, 'the process ends');
       await service.end('SIGKILL');
       await loaded.over();
       volume.unmount();

@@ -29,7 +29,7 @@ export interface SiegeOptions {
   readonly requestsPerSecond?: number;
 }
 
-/** What a storm may do to the good client. */
+/** Limits of a storm's effect on the good client. */
 export interface Bearable {
   /** Of its p99 under the storm and in the calm. */
   readonly ratio: number;

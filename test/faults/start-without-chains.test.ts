@@ -7,7 +7,7 @@ import { ONE, signQuote } from '../e2e/maker.js';
 import { RestClient } from '../e2e/rest-client.js';
 import { ServiceProcess } from './service-process.js';
 
-t.test('a start while no chain answers waits for them, and goes on by itself', async (t) => {
+t.test('a start while no chain answers waits for them, and goes on once they do', async (t) => {
   const chain = await startLocalChain();
   t.teardown(() => chain.stop());
   const proxy = await RpcProxy.open(chain.rpcUrl);

@@ -25,7 +25,7 @@ t.test('the term of a level is keccak256 of its side, price, size and count', as
     t.equal(hash.levelTerm('bid', { price: 5n, size, count: 2 }), termOf(0n, 5n, size, 2n), `bid of ${size}`);
     t.equal(hash.levelTerm('ask', { price: MIXED, size, count: 1 }), termOf(1n, MIXED, size, 1n), `ask of ${size}`);
   }
-  t.equal(hash.levelTerm('ask', { price: 5n, size: 0n, count: 0 }), 0n, 'an empty level is none');
+  t.equal(hash.levelTerm('ask', { price: 5n, size: 0n, count: 0 }), 0n, 'an empty level adds nothing');
 });
 
 t.test('terms come and go modulo 2^256, and the sum is written with all its digits', async (t) => {

@@ -73,7 +73,7 @@ t.test('page after page, what a connection under the same filter was sent', asyn
         for (const [place, message] of messages.entries()) {
           const prevSeq = wanted[place]?.prevSeq ?? 0;
           const isNext = 'prevSeq' in message && message.prevSeq >= prevSeq && message.prevSeq < message.seq;
-          if (!isNext) throw new Error('a gap that is none, or none that is one');
+          if (!isNext) throw new Error('a gap is reported where none is, or the other way round');
         }
         if (read.at(-1)?.seq !== fixture.feed.seq) throw new Error('not the present');
       }

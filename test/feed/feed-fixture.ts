@@ -169,7 +169,7 @@ export class FeedFixture {
   }
 }
 
-/** What a socket received since it was last asked, in the form of JSON. */
+/** Takes the messages that a socket received since the last call, parsed from JSON. */
 export function takeMessages(socket: FakeSocket): ServerMessageV2[] {
   const texts = socket.received.splice(0).map((text) => JSON.parse(text) as ServerMessageV2);
   const binaries = socket.receivedBinary.splice(0).map((bytes) => decodeMessage(bytes));

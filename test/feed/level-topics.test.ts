@@ -34,7 +34,7 @@ class Market {
     this.fixture.commit();
   }
 
-  /** What a reader is sent that has everything up to `fromSeq`. */
+  /** Messages to a reader that resumes from `fromSeq`. */
   comesBack(fromSeq: number, depth: number): ServerMessageV2[] {
     const reader = this.fixture.authorized();
     reader.says(filter('ORDERBOOK', { poolAddress, depth, epoch, fromSeq }));

@@ -75,7 +75,7 @@ export class ModelReader {
     this.#isAcknowledged = false;
   }
 
-  /** What a heartbeat says, and a page of GET /events: nothing up to here is still to come, under any key. */
+  /** Applies a heartbeat, or a page of GET /events: no message up to here is still to come, under any key. */
   completeUpTo(seq: number): void {
     for (const [key, at] of this.at) this.at.set(key, Math.max(at, seq));
   }

@@ -13,7 +13,7 @@ interface Glance {
   readonly ask: TickerJson['ask'];
 }
 
-/** What every ticker has to show of the book, read from the book itself. */
+/** The expected tickers, computed from the book. */
 function bestOf(engine: Engine): Map<Hex, Glance> {
   const best = (poolAddress: Hex, side: 'bid' | 'ask') => {
     const [level] = engine.levels({ poolAddress, side, taker: null }, 1);

@@ -17,7 +17,7 @@ interface BookBody {
   readonly taker?: Hex;
 }
 
-/** What a reader follows: the body of its FILTER. */
+/** A reader's subscription: the body of its FILTER. */
 export type Wish =
   | { readonly channel: 'QUOTES'; readonly body: QuotesBody }
   | { readonly channel: 'ORDERBOOK'; readonly body: BookBody };

@@ -19,7 +19,7 @@ export interface CostlyTask {
   readonly sockets: number;
 }
 
-/** What came between `begin` and `end`. */
+/** Answers between `begin` and `end`. */
 export interface CostlyAnswers {
   /** How often each status came; 0: the connection broke. */
   readonly statuses: Readonly<Record<number, number>>;

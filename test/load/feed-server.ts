@@ -8,7 +8,7 @@ import { FeedFixture } from '../feed/feed-fixture.js';
 /** Events of one commit, and how often there is one: about 100 KB a second for each reader. */
 const EVENTS_PER_COMMIT = 5;
 const COMMIT_MS = 50;
-/** What readers are filled up with. */
+/** Payload that fills readers' buffers. */
 const FILLER = 'x'.repeat(4 << 10);
 
 /** Asked of this process. */

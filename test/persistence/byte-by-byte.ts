@@ -9,7 +9,7 @@ import { silent } from '../simulation/simulated-log.js';
 import { endWithin, FIRST_SEGMENT, type MadeLog, withFile } from './made-log.js';
 import type { MemoryDisk } from './memory-disk.js';
 
-/** What may stand behind the place where a write ended. */
+/** Possible bytes behind the place where a write ended. */
 export type Rest = 'nothing' | 'zeros' | 'unused space' | 'random bytes' | 'older bytes';
 
 /** Every so many bytes the engine is rebuilt too, which takes a hundred times as long as reading the log. */
@@ -88,7 +88,7 @@ function ending(whole: Buffer, end: number, rest: Rest, random: SeededRandom): B
   return bytes;
 }
 
-/** What stands behind the end may go on as the log does, by chance: one byte in 256 will. */
+/** The bytes behind the end may equal the log's by chance: one in 256 does. */
 function sameThrough(whole: Buffer, bytes: Buffer, end: number): number {
   let same = end;
   while (same < bytes.length && bytes[same] === whole[same]) same += 1;

@@ -10,7 +10,7 @@ function filledWorld() {
   return new World(1, { capacityBytes: FILLED.capacityBytes });
 }
 
-t.test('below the low-water mark nothing new is taken; it clears by itself', async (t) => {
+t.test('below the low-water mark nothing new is taken, until there is space again', async (t) => {
   const world = filledWorld();
   const { clock, disk } = world;
   const process = await world.start({ lowWaterBytes: null });

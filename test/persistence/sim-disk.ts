@@ -41,9 +41,9 @@ export interface Fault {
 }
 
 interface Inode {
-  /** What a reader sees: the page cache. */
+  /** Content for readers: the page cache. */
   content: Buffer;
-  /** What a power cut leaves at least. */
+  /** Content that survives a power cut. */
   stable: Buffer;
   /** Sectors that were written and not synced. */
   readonly dirty: Set<number>;
@@ -197,7 +197,7 @@ export class SimDisk {
   }
 }
 
-/** What one process has of the disk. */
+/** One process's view of the disk. */
 class Session implements Disk {
   readonly label = 'simulated disk';
   isAlive = true;

@@ -43,7 +43,7 @@ const SIM_LIMITS: Limits = {
   touchedSlice: 2,
 };
 
-/** What a process has of its engine. */
+/** A process's engine. */
 export interface Following {
   readonly engine: Engine;
   readonly sequencer: Sequencer;

@@ -86,7 +86,7 @@ class ChainSimulation {
     this.#records += process.given.length;
   }
 
-  /** What a timer throws ends a process, as a log that has stopped does. */
+  /** An error in a timer ends the process, as a log that has stopped does. */
   async #step(process: LogProcess): Promise<void> {
     try {
       await this.#clock.step();

@@ -7,10 +7,10 @@ import { newEngine, plain } from '../engine/samples.js';
 import type { Crash } from '../persistence/sim-disk.js';
 import type { Given, LogProcess } from './simulated-log.js';
 
-/** What a log promises for acknowledged records, over all lives of the process. */
+/** Checks a log's promises for acknowledged records, over all lives of the process. */
 export class LogPromises {
   readonly #sync: SyncMode;
-  /** What a crash took is cut off again. */
+  /** Acknowledged records; those that a crash took are removed. */
   #given: readonly Given[] = [];
   #told = 0;
   #isLostAllowed = false;

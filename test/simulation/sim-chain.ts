@@ -19,7 +19,7 @@ export interface SimBlock<State> {
   readonly state: State;
 }
 
-/** What one transaction does: its logs, and the state after it. */
+/** Effect of one transaction: its logs, and the state after it. */
 export interface Happening<State> {
   readonly logs: readonly SimLog[];
   readonly state: State;

@@ -37,7 +37,7 @@ export class SimChains {
     this.#clock = clock;
   }
 
-  /** What a process asks. `trouble`: how often a node fails it; 0: never. `faults`: of the nodes' logs. */
+  /** A process's JSON-RPC clients. `trouble`: how often a node fails it; 0: never. `faults`: of the nodes' logs. */
   rpc(random: SeededRandom, trouble: number, faults?: LogFaults): Record<ChainRole, Rpc> {
     const common = { clock: this.#clock, random, trouble, faults };
     const nothing = (): never => {

@@ -44,7 +44,7 @@ export class SimClock implements Clock {
     this.#tasks.length = 0;
   }
 
-  /** Runs the next task and what follows from it. False when there is none. */
+  /** Runs the next task and what follows from it. False if no task is left. */
   async step(): Promise<boolean> {
     await settled();
     const task = this.#tasks.shift();

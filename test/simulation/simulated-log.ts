@@ -118,7 +118,7 @@ export class LogProcess {
     return this.sequencer.given;
   }
 
-  /** What would have ended the process. */
+  /** Errors that would have ended the process. */
   get fatal(): readonly unknown[] {
     return this.#process.fatal;
   }
@@ -133,7 +133,7 @@ interface ProcessState {
   readonly lines: Line[];
 }
 
-/** What a process hands to `openLog`; snapshots are made in the same thread, in the simulator's time. */
+/** A process's options of `openLog`; snapshots are made in the same thread, in the simulator's time. */
 export function optionsFor(
   disk: Disk,
   clock: Clock,

@@ -79,7 +79,7 @@ t.test('a message of any type and with any values is the same in both forms', as
 
 const PREV_SEQ = 7;
 
-/** What an event and the book after it are, written by the encodings that serve readers. */
+/** An event and the book after it, in both encodings that serve readers. */
 function bothForms() {
   const quoteJson = new QuoteJson(chainId, 100);
   const [json, msgpack] = [new JsonEncoding(quoteJson), new MsgpackEncoding(quoteJson, 100)];

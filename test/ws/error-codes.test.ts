@@ -18,7 +18,7 @@ const poolKey = {
 const byKey = { poolKey, side: 'ask', chainId, size: '1', taker: address(0xc1) };
 const cover = { chainId, poolAddress: address(0xa1), side: 'ask', size: '1' };
 
-/** What an authorised socket sends, with the code of its refusal. */
+/** Messages of an authorised socket, with the code of their refusal. */
 const refusals: readonly (readonly [code: string, message: object])[] = [
   ['api_key_unknown', { type: 'AUTH', apiKey: '', body: null }],
   ['api_key_unknown', { type: 'AUTH', apiKey: 'nobody', body: null }],

@@ -3,7 +3,7 @@ import type { EngineEvent } from '../../src/engine/event.js';
 import { type Hex, type Order, type Quote, ZERO_ADDRESS } from '../../src/engine/quote.js';
 import { address, poolAddress } from './gateway-fixture.js';
 
-/** What filters look at, and a number to know the quote by. */
+/** Fields that filters look at, and a number that identifies the quote. */
 export interface QuoteTraits {
   readonly n: number;
   readonly poolAddress?: Hex;

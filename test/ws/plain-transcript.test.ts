@@ -5,7 +5,7 @@ import { GatewayFixture } from './gateway-fixture.js';
 import { acts, SOCKETS } from './plain-script.js';
 import { WsClient } from './ws-client.js';
 
-/** What a client was sent: `act` is the place in the script of what made the server send it. */
+/** A message to a client: `act` is the index of the script's step that made the server send it. */
 interface Line {
   readonly act: number;
   readonly socket: number;

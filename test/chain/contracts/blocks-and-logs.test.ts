@@ -47,7 +47,7 @@ t.test('logs come in the order of the chain, each once, however often the node t
   t.end();
 });
 
-t.test('what a reorg took back is none of them, though a node may still tell of it', (t) => {
+t.test('logs that a reorg removed are left out, though a node may still list them', (t) => {
   const logs = read({ block: 7, index: 0, branch: 'bb', removed: true }, { block: 7, index: 0 });
   t.strictSame(placesOf(logs), [[7, 0]]);
   t.equal(logs[0]?.blockHash, hashOf(7));
@@ -132,7 +132,7 @@ t.test('nor is a time after the year 9999', (t) => {
   t.end();
 });
 
-t.test('an answer that is no list of logs is none', (t) => {
+t.test('an answer that is no list of logs is rejected', (t) => {
   for (const answer of [null, undefined, {}, 'logs', [null], [{}]])
     t.throws(() => readLogs(answer, ALL), ChainAnswerError);
   t.end();

@@ -25,7 +25,7 @@ t.test('hashes of another length are no answer: the log has no place for them', 
   }
 });
 
-t.test('a time after the year 9999 is none: engine time would follow it, and never come back', async (t) => {
+t.test('a time after the year 9999 is rejected: engine time would follow it, and never come back', async (t) => {
   const last = { ...HEAD, timestamp: numberToHex(253_402_300_799) };
   t.equal((await asked(last).head()).timestamp, 253_402_300_799);
   for (const timestamp of [numberToHex(253_402_300_800), numberToHex(Number.MAX_SAFE_INTEGER)]) {

@@ -13,7 +13,7 @@ const MULTICALL3 = address(0x3);
 const GAS = 5_000;
 const LIMITS = { callsPerBatch: 4, batchesInFlight: 2, gasPerCall: GAS, gasPerCheck: GAS };
 
-/** What a contract does that is called with this; anything else is given back as it came. */
+/** Calldata that makes the contract do something; it returns any other as it came. */
 const REVERTS: Hex = '0xdead';
 /** Takes the gas of those after it in its batch, which fail without a word. */
 const EATS: Hex = '0xea';
@@ -84,7 +84,7 @@ t.test('a call that takes all the gas fails alone, whatever it is asked with', a
   t.strictSame(await multicall.ask(callsOf(BURNS), undefined), [BROKEN]);
 });
 
-t.test('without Multicall3 each call goes out by itself, and code that breaks is an answer', async (t) => {
+t.test('without Multicall3 each call is its own request, and code that breaks is an answer', async (t) => {
   const { multicall, asked } = opened(null);
   t.strictSame(await multicall.ask(callsOf('0x01', BURNS, REVERTS), undefined), [
     given('0x01'),

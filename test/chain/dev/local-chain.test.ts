@@ -52,7 +52,7 @@ t.test('a chain that is ready', async (t) => {
     t.equal(chain.profile.settlement, chain.profile.stream, 'one chain plays both parts');
   });
 
-  t.test('has ten accounts with ether, every token and an approved router; the deployer is none of them', async (t) => {
+  t.test('has ten accounts with ether, every token and an approved router, and not the deployer', async (t) => {
     t.equal(chain.accounts.length, 10);
     for (const { address, privateKey } of chain.accounts) {
       t.equal(privateKeyToAddress(privateKey), address);
@@ -138,7 +138,7 @@ t.test('a chain that is ready', async (t) => {
     await t.rejects(client.simulateContract({ ...ask, args: [true, calls] }), /Multicall3: call failed/);
   });
 
-  t.test('has volatilities of each strike, alone or together, and refuses what is none by name', async (t) => {
+  t.test('has volatilities of each strike, alone or together, and rejects an invalid one by name', async (t) => {
     const [token, other] = [market.token('WETH'), market.token('USDC')];
     const oracle = { address: chain.contracts.volatilityOracle, abi: volatilityOracleAbi } as const;
     const ask = (...args: readonly [Hex, bigint, bigint, bigint]) =>

@@ -24,7 +24,7 @@ const otherBlock = (block: Hashes): Hashes => ({
   parentHash: otherHash(block.parentHash),
 });
 
-/** What a node of another network says. */
+/** Answers of a node of another network. */
 function otherNetwork({ method }: RpcRequest): Trick {
   if (method === 'eth_chainId') return { rewrite: () => '0x1' };
   if (method !== 'eth_getBlockByNumber') return 'PASS';

@@ -289,7 +289,7 @@ t.test('after a restart a partly applied block is read again, if it is still the
   const chain = new ScriptedChain(22);
   const resume = { trail: [chain.id(18), chain.id(20)], isPartial: true };
   const { cursor } = cursorOn(chain, {}, resume);
-  t.equal(cursor.position, null, 'no block is read to its end until then');
+  t.equal(cursor.position, null, 'no block is read completely until then');
   t.strictSame(await readAll(cursor), [[20, 22]]);
 
   chain.cutTo(19);
@@ -327,7 +327,7 @@ t.test('a block that the node has lost is passed over', async (t) => {
   t.strictSame(await ancestor(), chain.id(17));
 });
 
-t.test('there is none where the chain is another one down to the oldest', async (t) => {
+t.test('no ancestor is found if the whole remembered chain was replaced', async (t) => {
   const { chain, ancestor } = read();
   chain.cutTo(16);
   chain.mine(5, 'b');

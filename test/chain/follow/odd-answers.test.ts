@@ -50,7 +50,7 @@ t.test('so it is of a pool’s answer about a quote', async (t) => {
   await t.rejects(statesOf(readerOf(filled)).read([quote]), ChainAnswerError, 'its verdict has two words');
 });
 
-t.test('a batch with more or fewer answers than calls is none: they would be taken for those of others', async (t) => {
+t.test('a batch with more or fewer answers than calls is rejected: they would go to the wrong calls', async (t) => {
   const answer = { success: true, returnData: '0x01' } as const;
   const ask = (count: number): Promise<CallResult[]> => {
     const result = Array.from({ length: count }, () => answer);

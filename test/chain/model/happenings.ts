@@ -9,7 +9,7 @@ export const REORG_DEPTH = 6;
 /** `some` is enough for the smaller quotes alone. */
 export type Allowance = 'nothing' | 'some' | 'all';
 
-/** What can happen to two chains and to the service that reads them. */
+/** Steps of two chains and of the service that reads them. */
 export type Happening =
   | { readonly type: 'publish'; readonly quotes: readonly number[] }
   | { readonly type: 'fill'; readonly quote: number; readonly tenths: number }

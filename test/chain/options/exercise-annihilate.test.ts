@@ -23,7 +23,7 @@ t.test('exercise sends the longs alone, and leaves shorts and pairs as they are'
   t.equal(holdings.get(1n)?.shorts, 7n);
 });
 
-t.test('exercise fails by itself for each option that is not one of an expired pool', async (t) => {
+t.test('exercise fails for each option alone that is not one of an expired pool', async (t) => {
   const holdings = new Map([[1n, { shorts: 0n, longs: 5n }]]);
   const options = [option(1n, '27DEC30'), option(1n, '31FEB27'), option(8n), option(IMPOSSIBLE), option(1n)];
   const { sent, settler } = opened({ holdings });

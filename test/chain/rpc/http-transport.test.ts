@@ -49,7 +49,7 @@ t.test('a compressed answer is read, and its length is what it is unpacked', asy
   await t.rejects(post(damaged.url), { code: 'Z_DATA_ERROR' });
 });
 
-t.test('an answer that ends too early is none', async (t) => {
+t.test('an answer that ends too early is rejected', async (t) => {
   const { url } = await serve(t, (response) => {
     response.writeHead(200, { 'content-length': '100' }).write('{"resu', () => response.destroy());
   });

@@ -41,7 +41,7 @@ t.test('equal records have equal bytes, also when their quotes and pools are oth
   );
 });
 
-t.test('the end of a record can be written by itself, as a replay does', async () => {
+t.test('the end of a record can be written alone, as a replay does', async () => {
   fc.assert(
     fc.property(record, (value) => {
       const bytes = encode(value);

@@ -64,7 +64,7 @@ t.test('the reader says in words what is wrong with a frame, wherever its file e
   }
 });
 
-t.test('a whole frame of a type that nobody has named is none', async (t) => {
+t.test('a whole frame of an unknown type is rejected', async (t) => {
   for (const type of [0, 9, 1 << 8]) {
     t.equal(readFrame(typed(framed('payload'), type), START), `unknown frame type ${type}`);
   }

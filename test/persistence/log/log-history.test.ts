@@ -11,7 +11,7 @@ import { World } from '../world.js';
 
 const GROUPS = 60;
 
-/** What a listener gets of a record: its stamp, and the events as plain values. */
+/** A record as a listener receives it: its stamp, and the events as plain values. */
 function told({ stamp, events }: JournalRecord): object {
   return { stamp, events: events.map(plain) };
 }

@@ -271,7 +271,7 @@ t.test('a record that cannot be written down leaves nothing of itself in the log
 
 for (const sync of [{ type: 'always' }, { type: 'interval', intervalMs: 500 }, { type: 'never' }] as const) {
   t.test(`with sync ${sync.type} a log that was quiet when it is closed is sealed all the same, durably`, async (t) => {
-    // What a power cut takes of what was not synced is drawn.
+    // The seed decides which unsynced bytes a power cut takes.
     for (let seed = 1; seed <= 6; seed += 1) {
       const world = new World(seed);
       const { clock, disk } = world;

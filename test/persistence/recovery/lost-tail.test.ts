@@ -42,7 +42,7 @@ async function lived(sync: SyncMode, ending: (typeof endings)[number]): Promise<
   return { world, epoch, ends };
 }
 
-/** What a crash of the disk makes of the first segment behind byte `end`. */
+/** The first segment after a crash of the disk damaged it behind byte `end`. */
 const losses: Readonly<Record<string, (bytes: Buffer, end: number) => Buffer>> = {
   'cut off': (bytes, end) => bytes.subarray(0, end),
   zeroed: (bytes, end) => Buffer.concat([bytes.subarray(0, end), Buffer.alloc(bytes.length - end)]),
@@ -53,7 +53,7 @@ const losses: Readonly<Record<string, (bytes: Buffer, end: number) => Buffer>> =
 function lose({ world, ends }: Life, loss: string): void {
   const bytes = world.disk.contentOf(FIRST_SEGMENT);
   world.disk.place(FIRST_SEGMENT, losses[loss]?.(bytes, ends[1] ?? 0) ?? bytes);
-  // The snapshot of an orderly stop would say by itself that the log was longer.
+  // The snapshot of an orderly stop alone would say that the log was longer.
   for (const name of world.disk.fileNames()) if (name.endsWith('.snap')) world.disk.lose(name);
 }
 

@@ -63,7 +63,7 @@ function beside(disk: MemoryDisk, change = (passed: PassedSegment): PassedSegmen
   };
 }
 
-/** What a start comes to, or what it is refused for. */
+/** Result of a start, or the reason why it is refused. */
 async function outcome(recovering: Promise<Recovered>) {
   try {
     const { engine, scan, ...rest } = await recovering;
@@ -78,7 +78,7 @@ async function outcome(recovering: Promise<Recovered>) {
 const inOrder = (disk: MemoryDisk) => outcome(recover(disk, log.epoch, REORG_DEPTH, silent));
 const ahead = (disk: MemoryDisk, scan = beside(disk)) => outcome(recover(disk, log.epoch, REORG_DEPTH, silent, scan));
 
-/** The log as it is, looked through to its end. */
+/** The log as it is, scanned completely. */
 async function replayed(change?: (passed: PassedSegment) => PassedSegment) {
   const disk = new MemoryDisk(log.files);
   const { passed, scan } = beside(disk, change)(log.epoch);
@@ -127,7 +127,7 @@ t.test(
     const [segment] = scan.segments;
     if (segment === undefined) throw new Error('The log has segments');
     const name = segmentName(segment.number);
-    // What a record says, and what stands behind the last whole group: that may change.
+    // A record's content, and bytes behind the last whole group: both may change.
     for (const [at, isRead] of [
       [segment.end >> 1, false],
       [segment.end, true],

@@ -7,7 +7,7 @@ import type { PlacedRecord } from '../../../src/persistence/log/segment-reader.j
 import { Replayer } from '../../../src/persistence/recovery/replay.js';
 import { enter, newEngine, plain, sampleQuote, START } from '../../engine/samples.js';
 
-/** What lies before the record in its segment. */
+/** Bytes before the record in its segment. */
 const BEFORE = 40;
 
 /** The first record of a log, as an engine made it. */

@@ -25,7 +25,7 @@ const flipped = (bytes: Buffer, at: number, bit: number): Buffer => {
   return changed;
 };
 
-/** What a start makes of the directory. */
+/** Starts with this directory. */
 async function start(disk: MemoryDisk, { epoch }: MadeLog = log) {
   const warnings: string[] = [];
   const logger = { ...silent, warn: (_: object, message: string) => void warnings.push(message) };
