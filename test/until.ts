@@ -16,13 +16,13 @@ export async function untilAnswer<T>(
   ask: () => Promise<T>,
   isWanted: (answer: T) => boolean,
   deadlineMs: number = DEADLINE_MS,
-  condition: object = isWanted,
+  condition: (...args: never[]) => unknown = isWanted,
 ): Promise<T> {
   const endMs = performance.now() + deadlineMs;
   for (;;) {
     const answer = await ask();
     if (isWanted(answer)) return answer;
-    if (performance.now() > endMs) throw new Error(`Not so within ${deadlineMs} ms: ${String(condition)}`);
+    if (performance.now() > endMs) throw new Error(`Not so within ${deadlineMs} ms: ${condition.toString()}`);
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }
 }
