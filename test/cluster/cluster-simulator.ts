@@ -107,7 +107,7 @@ class Life {
     const onFault = (error: unknown): void => {
       this.fault ??= error as Error;
     };
-    const openOptions = optionsFor(session, clock as unknown as SimClock, world.random, state, { onFatal: onFault });
+    const openOptions = optionsFor(session, clock, world.random, state, { onFatal: onFault });
     try {
       this.log = await EngineLog.open({
         stream: connection,

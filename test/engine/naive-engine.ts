@@ -221,6 +221,9 @@ export class NaiveEngine implements EngineUnderTest {
         return;
       case 'TICK':
         return;
+      case 'CANCEL_RFQ':
+        // Requests have a model of their own, in rfqs.test.ts.
+        return;
       case 'WITHDRAW_QUOTES': {
         const { provider, quoteIds, reason, signed } = command;
         if (!this.#spend(provider, signed)) return;
