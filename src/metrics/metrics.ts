@@ -162,6 +162,8 @@ export class Metrics {
   constructor() {
     // Event-loop delay, heap, file descriptors, CPU.
     collectDefaultMetrics({ register: this.registry });
+    // Absent until a log was looked at: a disk with 0 bytes free raises an alert.
+    for (const gauge of [this.logBytes, this.diskFree, this.snapshotAge]) gauge.remove();
   }
 
   /** `fill` runs before each reading: for what costs too much to keep up with all the time. */
