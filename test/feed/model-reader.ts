@@ -127,7 +127,8 @@ export class ModelReader {
         this.#isNext(message);
         return;
       case 'RFQ_STATUS':
-        throw new Error('it sends no requests');
+        // Of requests that its key sent: no part of what it follows.
+        return;
       case 'TICKER_SNAPSHOT':
       case 'TICKER':
       case 'COVER':
