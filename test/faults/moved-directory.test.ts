@@ -9,6 +9,9 @@ import { ServiceProcess } from './service-process.js';
 /** The check comes every 100 ms; a busy machine may take longer. */
 const END_MS = 20_000;
 
+/** Longer than opening a file takes. */
+const SETTLED_MS = 500;
+
 /** pino's level of warnings. */
 const WARN = 40;
 
@@ -43,7 +46,10 @@ for (const [what, whatIsLeft] of [
     t.equal((await rest.get('/ready')).status, 200);
 
     // The next segment is made ready under way, and would be the first to miss the directory.
-    while (!existsSync(path.join(log, 'segment-00000002.log'))) await pause(20);
+    const [used, next] = [1, 2].map((number) => path.join(log, `segment-0000000${number}.log`)) as [string, string];
+    while (!existsSync(next) || statSync(next).size < statSync(used).size) await pause(20);
+    // Then it is opened once more, to be written to: that is not what is tested here.
+    await pause(SETTLED_MS);
     renameSync(log, path.join(root, 'moved'));
     if (what !== 'moved away') mkdirSync(log);
     const ended = await Promise.race([service.ended(), pause(END_MS, 'not ended', { ref: false })]);
