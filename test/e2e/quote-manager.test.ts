@@ -3,7 +3,15 @@ import { once } from 'node:events';
 import { OrderbookClient } from 'quotebook/client';
 import { QuoteManager, Trader, type TradingWallet } from 'quotebook/client/trading';
 import t from 'tap';
-import { createWalletClient, formatEther, formatUnits, hashTypedData, http } from 'viem';
+import {
+  BaseError,
+  ContractFunctionZeroDataError,
+  createWalletClient,
+  formatEther,
+  formatUnits,
+  hashTypedData,
+  http,
+} from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';
 import { KeyStore } from '../../src/auth/key-store.js';
 import { erc20Abi, LONG, optionTokenAbi, orderbookStreamAbi, poolAbi, SHORT } from '../../src/chain/contracts/abi.js';
@@ -16,6 +24,7 @@ import { QUOTE_TYPES } from '../auth/quote-types.js';
 import { MemoryKeyFiles } from '../auth/memory-key-files.js';
 import { Market, ONE } from '../chain/dev/market.js';
 import { MemoryJournal } from '../engine/memory-journal.js';
+import { untilAnswer } from '../until.js';
 import { newEngine, startTestService, type TestService } from './running-service.js';
 
 /** How long the market is disturbed. */
@@ -181,13 +190,22 @@ async function readPublished(): Promise<void> {
   }
 }
 
-const filledOf = ({ pool, quoteId }: Published) =>
-  market.client.readContract({
-    address: pool,
-    abi: poolAbi,
-    functionName: 'getQuoteOBFilledAmount',
-    args: [maker.address, quoteId],
-  });
+const filledOf = async ({ pool, quoteId }: Published): Promise<bigint> => {
+  const args = [maker.address, quoteId] as const;
+  const read = { address: pool, abi: poolAbi, functionName: 'getQuoteOBFilledAmount', args } as const;
+  // The pool is there all the time, but a busy anvil may answer without any state while it replaces blocks.
+  const answer = await untilAnswer(
+    () =>
+      market.client.readContract(read).catch((error: unknown) => {
+        const isEmpty =
+          error instanceof BaseError && error.walk((cause) => cause instanceof ContractFunctionZeroDataError);
+        if (isEmpty) return null;
+        throw error;
+      }),
+    (found) => found !== null,
+  );
+  return answer ?? 0n;
+};
 
 /** What a taker could fill of the maker's quotes now, read of the contracts. */
 async function live(): Promise<(Published & { readonly left: bigint })[]> {
