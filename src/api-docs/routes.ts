@@ -55,7 +55,7 @@ import {
   RfqQuotesQuery,
 } from '../wire/orderbook.js';
 import { closed } from '../wire/primitives.js';
-import { BookProof, BookProofPath, BookProofQuery } from '../wire/proof.js';
+import { BookProof, BookProofPath, BookProofQuery } from '../wire/history.js';
 import {
   approvalsBody,
   ApprovalsResult,

@@ -14,12 +14,11 @@ import {
   writeWhole,
 } from '../persistence/disk/disk.js';
 import { checkJsonStore, STORE_FORMAT } from '../persistence/disk/json-store.js';
-import { meteredDisk } from '../persistence/disk/metered-disk.js';
 import { nodeDiskAt, openNodeDisk } from '../persistence/disk/node-disk.js';
 import { segmentName, segmentNumbers, snapshotIndexes, snapshotName } from '../persistence/format/file-names.js';
 import { FILE_FORMAT, HEADER_BYTES, readSegmentHeader, readSnapshotHeader } from '../persistence/format/header.js';
 import { MANIFEST_FORMAT, MANIFEST_NAME, requireManifest } from '../persistence/format/manifest.js';
-import { adoptLog, copyLog, holdsLog, isStore, logBytes } from '../persistence/recovery/log-backup.js';
+import { adoptLog, copyLog, holdsLog, isStore, logBytes, meteredDisk } from '../persistence/recovery/log-backup.js';
 import { type LogReport, verifyLog } from '../persistence/recovery/log-tools.js';
 
 /** Of a backup: what is in it. Written last, so a directory without it holds no whole backup. */

@@ -1,9 +1,8 @@
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { Disk } from '../persistence/disk/disk.js';
-import { meteredDisk } from '../persistence/disk/metered-disk.js';
 import { nodeDiskAt } from '../persistence/disk/node-disk.js';
-import { logBytes } from '../persistence/recovery/log-backup.js';
+import { logBytes, meteredDisk } from '../persistence/recovery/log-backup.js';
 import {
   dumpLog,
   type LogReport,

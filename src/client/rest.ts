@@ -27,7 +27,7 @@ import type {
   RfqQuotesQuery,
 } from '../wire/orderbook.js';
 import type { PostRfqBody, RfqCompetition, RfqCover, RfqsPage, RfqsQuery, RfqsResult } from '../wire/rfq.js';
-import type { BookProof } from '../wire/proof.js';
+import type { BookProof } from '../wire/history.js';
 import { ApiError } from './errors.js';
 import type { Fetch } from './ports.js';
 import { type Quotas, readQuotas } from './quotas.js';

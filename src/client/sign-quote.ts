@@ -36,7 +36,8 @@ export interface SignedOffer {
   readonly posted: PostedQuoteJson;
 }
 
-const QUOTE_TYPES = {
+/** EIP-712 type that a pool's contract checks. */
+export const QUOTE_TYPES = {
   FillQuoteOB: [
     { name: 'provider', type: 'address' },
     { name: 'taker', type: 'address' },

@@ -69,7 +69,7 @@ export class Engine {
     return this.#machine.run(command, Math.floor(stamp.tsMs / 1000));
   }
 
-  /** The order with that id, also an invalid, a withdrawn or a gone one (`state` says which); undefined when it is not known. */
+  /** The order with that id, also one that is not live (`state` says which); undefined when it is not known. */
   get(quoteId: Hex): Order | undefined {
     return this.#parts.store.get(quoteId);
   }

@@ -19,8 +19,8 @@ export interface OrderList extends Iterable<BookOrder> {
 }
 
 /**
- * Where the live, the invalid and the withdrawn quotes are: by pool, side, price and age, and by provider. Says nothing of gone ones.
- * Pools and providers without a quote take no room.
+ * Where the live, the invalid and the withdrawn quotes are: by pool, side, price and age, and by provider. Says nothing of
+ * gone ones. Pools and providers without a quote take no room.
  */
 export class OrderBook {
   readonly #pools = new Map<Hex, PoolBook>();

@@ -54,11 +54,6 @@ export class Withdrawals {
     return this.#byId.size === 0 && this.#nonceCount === 0;
   }
 
-  /** Number of quotes that are withdrawn. */
-  get size(): number {
-    return this.#byId.size;
-  }
-
   get nonceCount(): number {
     return this.#nonceCount;
   }

@@ -22,7 +22,7 @@ import {
   refuse,
   unavailable,
 } from './responses.js';
-import { type Caller, pathParameters, type Route } from './router.js';
+import type { Caller, Route } from './router.js';
 
 /** Past messages of the feed. */
 export interface PastEvents {
@@ -131,10 +131,8 @@ export function bookRoute(
     path: BOOK_PATH,
     needsKey: true,
     handle(request, caller) {
-      const parsed = parseQuery(request.query, { maxPairs: limits.queryPairs });
-      if (!parsed.ok) return refuse(request, 'malformed_query', parsed.message);
-      const query = check({ ...parsed.value, ...pathParameters(BOOK_PATH, request.path) });
-      if (!query.ok) return refuse(request, 'invalid_parameter', query.errors);
+      const query = readQuery(request, check, limits.queryPairs, BOOK_PATH);
+      if (!query.ok) return refuse(request, query.code, query.error);
       if (query.value.chainId !== chainId) return refuse(request, 'unsupported_chain', chainNotServed(null, chainId));
       const depth = Number(query.value.depth ?? limits.wsBookLevels);
       if (depth > limits.wsBookLevels) {

@@ -1,12 +1,12 @@
 import type { Hex } from '../engine/quote.js';
 import { QuoteHistoryPath, QuoteHistoryQuery } from '../wire/history.js';
 import { closed, onChain } from '../wire/primitives.js';
-import { BookProofPath, BookProofQuery } from '../wire/proof.js';
-import { parseQuery } from '../wire/query.js';
+import { BookProofPath, BookProofQuery } from '../wire/history.js';
 import { compile } from '../wire/validation.js';
+import { readQuery } from './parse.js';
 import { answerPast, type PastQueries } from './past-answers.js';
 import { chainNotServed, type LargeAnswerRunner, refuse } from './responses.js';
-import { pathParameters, type Route } from './router.js';
+import type { Route } from './router.js';
 
 export interface HistoryRouteLimits {
   readonly queryPairs: number;
@@ -31,10 +31,8 @@ export function quoteHistoryRoute(
     path: PATH,
     needsKey: true,
     handle(request, caller) {
-      const parsed = parseQuery(request.query, { maxPairs: limits.queryPairs });
-      if (!parsed.ok) return refuse(request, 'malformed_query', parsed.message);
-      const query = check({ ...parsed.value, ...pathParameters(PATH, request.path) });
-      if (!query.ok) return refuse(request, 'invalid_parameter', query.errors);
+      const query = readQuery(request, check, limits.queryPairs, PATH);
+      if (!query.ok) return refuse(request, query.code, query.error);
       const { quoteId, afterSeq, limit } = query.value;
       return answerPast(request, caller, past, answers, {
         type: 'QUOTE_HISTORY',
@@ -62,10 +60,8 @@ export function bookProofRoute(
     path: PROOF_PATH,
     needsKey: true,
     handle(request, caller) {
-      const parsed = parseQuery(request.query, { maxPairs: limits.queryPairs });
-      if (!parsed.ok) return refuse(request, 'malformed_query', parsed.message);
-      const query = check({ ...parsed.value, ...pathParameters(PROOF_PATH, request.path) });
-      if (!query.ok) return refuse(request, 'invalid_parameter', query.errors);
+      const query = readQuery(request, check, limits.queryPairs, PROOF_PATH);
+      if (!query.ok) return refuse(request, query.code, query.error);
       const { pool, seq } = query.value;
       if (query.value.chainId !== chainId) return refuse(request, 'unsupported_chain', chainNotServed(null, chainId));
       const poolAddress = pool.toLowerCase() as Hex;

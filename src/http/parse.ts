@@ -54,12 +54,34 @@ function hasMoreParts(body: Uint8Array, maxParts: number): boolean {
   return parts > maxParts;
 }
 
+/** Values in `path` of the parameters of a template such as `/quotes/{quoteId}/history`; null: no match. */
+export function pathParameters(template: string, path: string): Readonly<Record<string, string>> | null {
+  const [wanted, given] = [template.split('/'), path.split('/')];
+  if (wanted.length !== given.length) return null;
+  const found: Record<string, string> = {};
+  for (const [place, part] of wanted.entries()) {
+    const text = given[place] ?? '';
+    const name = /^\{(\w+)\}$/.exec(part)?.[1];
+    if (name === undefined ? part !== text : text === '') return null;
+    if (name !== undefined) found[name] = text;
+  }
+  return found;
+}
+
 export type ReadQuery<Q> = { readonly ok: true; readonly value: Q } | BadInput<'invalid_parameter' | 'malformed_query'>;
 
-/** The query string, parsed and checked; `maxPairs`: most parameters that are read. */
-export function readQuery<Q>(request: NetRequestHead, check: Check<Q>, maxPairs: number): ReadQuery<Q> {
+/**
+ * The query string, parsed and checked; `maxPairs`: most parameters that are read. `template`: of a path whose parameters
+ * are checked with it.
+ */
+export function readQuery<Q>(
+  request: NetRequestHead,
+  check: Check<Q>,
+  maxPairs: number,
+  template = request.path,
+): ReadQuery<Q> {
   const parsed = parseQuery(request.query, { maxPairs });
   if (!parsed.ok) return { ok: false, code: 'malformed_query', error: parsed.message };
-  const query = check(parsed.value);
+  const query = check({ ...parsed.value, ...pathParameters(template, request.path) });
   return query.ok ? query : { ok: false, code: 'invalid_parameter', error: query.errors };
 }

@@ -3,6 +3,7 @@ import type { GasRefusal } from '../quota/gas-budget.js';
 import type { TokenCapRefusal } from '../quota/token-caps.js';
 import type { PacedWork } from '../system/timers.js';
 import { delayCode, type ERROR_CODES, type HttpErrorCode } from '../wire/error-codes.js';
+import { noPoolText } from '../wire/primitives.js';
 import { type ErrorBody, type ErrorCause, renderError } from '../wire/problem.js';
 import type { SchemaError } from '../wire/validation.js';
 
@@ -174,14 +175,11 @@ function capped(
   return refuse(request, 'spend_cap_reached', message, retryAfter(retryAfterMs));
 }
 
-/** The key is known, but only keys with the scope operator may act with the operator's wallet. */
-/** Of an option's name that an answer repeats. */
-const NAME_CHARACTERS = 80;
-
 export function noPoolNamed(request: NetRequestHead, name: string): NetResponse {
-  return refuse(request, 'pool_not_deployed', `No deployed pool is named ${name.slice(0, NAME_CHARACTERS)}`);
+  return refuse(request, 'pool_not_deployed', noPoolText(name));
 }
 
+/** The key is known, but only keys with the scope operator may act with the operator's wallet. */
 export function noOperatorScope(request: NetRequestHead): NetResponse {
   return refuse(
     request,

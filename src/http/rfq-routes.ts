@@ -5,14 +5,13 @@ import type { NetRequest, NetResponse } from '../net/net.js';
 import type { OpenedRfqs, RfqDesk, RfqLegRequest, RfqRefusal } from '../rfq/rfq-desk.js';
 import { rfqCompetition, rfqCover, rfqJson, type RfqJsonParts } from '../rfq/rfq-json.js';
 import { onChain } from '../wire/primitives.js';
-import { parseQuery } from '../wire/query.js';
 import { readPoolKey } from '../wire/readable.js';
 import { PostRfqBody, RfqCompetitionQuery, RfqIdPath, type RfqsPage, RfqsQuery, type RfqsResult } from '../wire/rfq.js';
 import { closed } from '../wire/primitives.js';
 import { compile } from '../wire/validation.js';
 import type { CoverQueries } from './cover-route.js';
 import { lower } from './orderbook-routes.js';
-import { readJson, readQuery } from './parse.js';
+import { pathParameters, readJson, readQuery } from './parse.js';
 import {
   chainNotServed,
   json,
@@ -23,7 +22,7 @@ import {
   refuse,
   unavailable,
 } from './responses.js';
-import { type Caller, pathParameters, type Route } from './router.js';
+import type { Caller, Route } from './router.js';
 
 export interface RfqRouteParts extends RfqJsonParts {
   readonly rfqs: {
@@ -203,10 +202,8 @@ export function rfqRoutes(parts: RfqRouteParts): Route[] {
   }
 
   async function competition(request: NetRequest): Promise<NetResponse> {
-    const parsed = parseQuery(request.query, { maxPairs: limits.queryPairs });
-    if (!parsed.ok) return refuse(request, 'malformed_query', parsed.message);
-    const query = checkCompetition({ ...parsed.value, ...pathParameters(COMPETITION, request.path) });
-    if (!query.ok) return refuse(request, 'invalid_parameter', query.errors);
+    const query = readQuery(request, checkCompetition, limits.queryPairs, COMPETITION);
+    if (!query.ok) return refuse(request, query.code, query.error);
     const provider = lower(query.value.provider);
     const state = rfqs.get(query.value.rfqId);
     const isFor = state !== undefined && (state.terms.makers.length === 0 || state.terms.makers.includes(provider));

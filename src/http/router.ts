@@ -1,4 +1,5 @@
 import type { NetHandler, NetRequest, NetRequestHead, NetResponse } from '../net/net.js';
+import { pathParameters } from './parse.js';
 import { type AnswerHeaders, noOperatorScope, rateLimited, refuse } from './responses.js';
 
 /** The verified key of a request, by its id. */
@@ -86,20 +87,6 @@ export interface Router {
    * buffers no body of a client without a key.
    */
   refuseHead(request: NetRequestHead): NetResponse | null;
-}
-
-/** Values in `path` of the parameters of a template such as `/quotes/{quoteId}/history`; null: no match. */
-export function pathParameters(template: string, path: string): Readonly<Record<string, string>> | null {
-  const [wanted, given] = [template.split('/'), path.split('/')];
-  if (wanted.length !== given.length) return null;
-  const found: Record<string, string> = {};
-  for (const [place, part] of wanted.entries()) {
-    const text = given[place] ?? '';
-    const name = /^\{(\w+)\}$/.exec(part)?.[1];
-    if (name === undefined ? part !== text : text === '') return null;
-    if (name !== undefined) found[name] = text;
-  }
-  return found;
 }
 
 /** The template among `templates` that a request's path matches; undefined without a match. */

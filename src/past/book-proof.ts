@@ -2,7 +2,7 @@ import type { ChainPosition } from '../engine/command.js';
 import type { Engine } from '../engine/engine.js';
 import { type Hex, isPrivate, type Order, reasonName } from '../engine/quote.js';
 import { addTerm, type BookHash, hashText } from '../feed/book-hash.js';
-import type { BookProof } from '../wire/proof.js';
+import type { BookProof } from '../wire/history.js';
 import type { QuoteJson } from '../wire/quote-json.js';
 
 type Position = BookProof['stream'];

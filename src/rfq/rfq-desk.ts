@@ -125,7 +125,7 @@ export class RfqDesk {
     return { type: 'OPENED', rfqIds, isNew: true };
   }
 
-  /** Cancels those that are live of the given request of this key, or of the package with that id. NOT_FOUND: it has none. */
+  /** Cancels what is live of the key's request or package with that id. NOT_FOUND: the key has none. */
   async cancel(owner: string, id: string): Promise<'OK' | 'NOT_FOUND' | 'STORAGE_FULL' | 'BUSY'> {
     const { sequencer } = this.#parts;
     const known = this.#of(owner).filter(({ terms }) => terms.rfqId === id || terms.leg?.packageId === id);

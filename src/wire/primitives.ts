@@ -94,6 +94,14 @@ export const InstrumentName = Type.String({
   description: 'Name of the option, such as `WETH-USDC-29JAN27-2000-C`.',
 });
 
+/** Of an option's name that an answer repeats. */
+const NAME_CHARACTERS = 80;
+
+/** Why a name is refused, on both wires. */
+export function noPoolText(instrument: string): string {
+  return `No deployed pool is named ${instrument.slice(0, NAME_CHARACTERS)}`;
+}
+
 /** A text that matches `pattern`; `T` says what such a text is. */
 export function text<T extends string>(pattern: string, description: string, options: Record<string, unknown> = {}) {
   return Type.Unsafe<T>(Type.String({ pattern, description, ...options }));

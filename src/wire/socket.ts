@@ -176,8 +176,8 @@ export const TickerFilterMessage = closed({
 export type TickerFilterMessage = Static<typeof TickerFilterMessage>;
 
 /**
- * The quotes that cover `size` best, of the pool that exactly one of `poolAddress` and `instrument` names. There is nothing to resume: the cover comes first, and each message is a whole
- * cover.
+ * The quotes that cover `size` best, of the pool that exactly one of `poolAddress` and `instrument` names. There is nothing
+ * to resume: the cover comes first, and each message is a whole cover.
  */
 export const CoverFilterMessage = closed({
   type: Type.Literal('FILTER'),

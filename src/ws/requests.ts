@@ -3,6 +3,7 @@ import type { Hex } from '../engine/quote.js';
 import type { Feed } from '../feed/feed.js';
 import { coverRequestOf, filterKeys, filterOf, viewOf } from '../feed/filters.js';
 import type { TurnBudget } from '../quota/large-answers.js';
+import { noPoolText } from '../wire/primitives.js';
 import type {
   AuthMessage,
   CoverFilterMessage,
@@ -189,7 +190,7 @@ export class ClientRequests {
       return { code: 'invalid_parameter', message: 'Invalid FILTER: body must have either poolAddress or instrument' };
     }
     const pool = poolAddress ?? this.#options.poolNamed(instrument ?? '');
-    if (pool === null) return noPool(instrument ?? '');
+    if (pool === null) return { code: 'pool_not_deployed', message: noPoolText(instrument ?? '') };
     return session.reader.followCover(coverRequestOf({ ...others, poolAddress: pool }), this.#acknowledge(session, id));
   }
 
@@ -273,13 +274,6 @@ const RESULTS = {
   DRY_RUN: 'QUOTES_CHECKED',
   CANCEL_QUOTES: 'QUOTES_CANCELLED',
 } as const satisfies Readonly<Record<SocketCallName, string>>;
-
-/** Of an option's name that an answer repeats. */
-const NAME_CHARACTERS = 80;
-
-function noPool(name: string): MessageProblem {
-  return { code: 'pool_not_deployed', message: `No deployed pool is named ${name.slice(0, NAME_CHARACTERS)}` };
-}
 
 function noSize(type: string): MessageProblem {
   return { code: 'invalid_parameter', message: `Invalid ${type}: body.size must be > 0` };

@@ -9,7 +9,6 @@ import type { ReaderPace } from './catch-up.js';
 import type { Acknowledged, FeedReader } from './feed-reader.js';
 import type { ChannelChange, MessageProblem } from './messages.js';
 import type { SocketLimits } from './ports.js';
-import { AnswerQueue } from './answer-queue.js';
 import type { RfqQueue } from './rfq-queue.js';
 
 export interface Credentials {
@@ -181,4 +180,29 @@ export function encodingOf(protocol: string, encodings: Readonly<Record<Encoding
   const known: Readonly<Partial<Record<string, EncodingName>>> = SUBPROTOCOLS;
   const name = known[protocol];
   return name === undefined ? null : encodings[name];
+}
+
+/** Answers one socket's calls in the order in which they came, while they are carried out at the same time. */
+class AnswerQueue {
+  #waiting = 0;
+  #lastAnswer: Promise<void> = Promise.resolve();
+
+  /** Calls without an answer. */
+  get waiting(): number {
+    return this.#waiting;
+  }
+
+  /** Calls `answer` once the call and all before it have settled; `fail` where the call was rejected. */
+  add<T>(call: Promise<T>, answer: (outcome: T) => void, fail: (fault: unknown) => void): void {
+    this.#waiting += 1;
+    const settled = call.then(
+      (outcome) => () => answer(outcome),
+      (fault: unknown) => () => fail(fault),
+    );
+    this.#lastAnswer = this.#lastAnswer.then(async () => {
+      const send = await settled;
+      this.#waiting -= 1;
+      send();
+    });
+  }
 }

@@ -3,7 +3,7 @@ import { startLocalChain } from '../../src/chain/dev/local-chain.js';
 import { EXIT_FAILED, EXIT_OK, EXIT_USAGE, runCommand } from '../../src/cli/run.js';
 import { verifyBookCommand } from '../../src/cli/verify-book.js';
 import type { OrdersResponse } from '../../src/wire/orderbook.js';
-import type { BookProof } from '../../src/wire/proof.js';
+import type { BookProof } from '../../src/wire/history.js';
 import { Market, ONE } from '../chain/dev/market.js';
 import { RestClient } from './rest-client.js';
 import { startTestService } from './running-service.js';
@@ -43,9 +43,9 @@ async function newestProof(): Promise<BookProof> {
   }
 }
 
-async function verify(seq: number, file: BookProof | null = null) {
+async function verify(seq: number, file: BookProof | null = null, ...more: string[]) {
   const [out, err]: [string[], string[]] = [[], []];
-  const words = ['verify-book', '--pool', poolAddress, '--seq', String(seq), '--rpc', chain.rpcUrl];
+  const words = ['verify-book', '--pool', poolAddress, '--seq', String(seq), '--rpc', chain.rpcUrl, ...more];
   const code = await runCommand(file === null ? words : [...words, '--proof', 'proof.json'], [verifyBookCommand], '0', {
     out: (line) => out.push(line),
     err: (line) => err.push(line),
@@ -72,6 +72,12 @@ await t.test('the chains confirm a proof, also when the book has gone on', async
   t.strictSame(ids, [kept.quoteId, partly.quoteId].sort(), 'public quotes alone');
   t.notOk(JSON.stringify(proof).includes(hidden.quoteId));
   t.match(await verify(proof.seq), { code: EXIT_OK, err: [] });
+  const { out: json } = await verify(proof.seq, null, '--json');
+  const { seq, hash } = proof;
+  t.strictSame(
+    json.map((line) => JSON.parse(line) as unknown),
+    [{ ok: true, seq, hash, quotes: 2, withdrawn: 0, problems: [] }],
+  );
   await market.fill(taker.address, partly, ONE / 4n);
   await untilBook(2, (6n * ONE) / 4n);
   const later = await newestProof();

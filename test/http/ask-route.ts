@@ -1,5 +1,6 @@
 import type { LargeAnswerRunner } from '../../src/http/responses.js';
-import { type Caller, pathParameters, type Route } from '../../src/http/router.js';
+import { pathParameters } from '../../src/http/parse.js';
+import type { Caller, Route } from '../../src/http/router.js';
 import type { NetRequest, NetResponse } from '../../src/net/net.js';
 import { type PacedWork, UNPACED } from '../../src/system/timers.js';
 

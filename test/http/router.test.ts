@@ -1,6 +1,7 @@
 import t from 'tap';
 import { AnswerHeaders } from '../../src/http/responses.js';
-import { type AnsweredRequest, createRouter, pathParameters, type RequestObserver } from '../../src/http/router.js';
+import { pathParameters } from '../../src/http/parse.js';
+import { type AnsweredRequest, createRouter, type RequestObserver } from '../../src/http/router.js';
 import { requestOf } from './ask-route.js';
 
 const handle = () => ({ status: 200, headers: {}, body: '' });

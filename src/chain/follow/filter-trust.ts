@@ -1,7 +1,7 @@
 import type { Clock } from '../../engine/ports.js';
 
-/** How long the filters of a source are not used after one of them was wrong. */
-const DISTRUST_MS = 60_000;
+/** How long the headers of a source are not used, or their filters, after one of them was wrong. */
+export const DISTRUST_MS = 60_000;
 
 /**
  * Whether the bloom filters of one source of block headers are believed: those of the node, or those of a subscription.

@@ -1,5 +1,6 @@
 import type { Clock } from '../../engine/ports.js';
 import type { BlockHead, BlockId } from '../contracts/blocks-and-logs.js';
+import { DISTRUST_MS } from './filter-trust.js';
 
 export interface HeardHeadsOptions {
   /** How long the subscription alone says what the newest block is, before the node is asked for it again. */
@@ -15,8 +16,6 @@ interface HeardHead {
 
 /** Heads that are kept: more than reading falls behind by while the node is slow. */
 const KEPT = 256;
-/** How long a subscription is not used after a header of it was wrong. */
-const DISTRUST_MS = 60_000;
 
 /**
  * The block headers that a chain's subscription announced. While it is alive and they connect to the block that was read

@@ -161,8 +161,8 @@ export class Trader {
   }
 
   /**
-   * Cancels every quote of the account that the service knows, of all pools or one. Private quotes without funds at
-   * present are not among them: the service lists those to nobody, and they end at their deadline.
+   * Cancels every quote of the account that the service lists, of all pools or one. Withdrawn quotes, and private ones
+   * without funds at present, are not among them: they can be filled until their deadline, unless `cancel` names them.
    */
   async cancelAll({ poolAddress }: { readonly poolAddress?: Hex } = {}): Promise<Transaction[]> {
     const filter = { provider: this.address, ...(poolAddress !== undefined && { poolAddress }) };

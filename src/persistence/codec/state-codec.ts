@@ -25,52 +25,27 @@ export type StateRows = Omit<EngineState, 'counters'>;
 export function* encodeState(state: StateRows): Generator<Buffer> {
   const buffer = new GrowingBuffer(CHUNK_BYTES);
   const out = new QuoteWriter(buffer);
-  const begin = (part: number, rows: number): void => {
-    buffer.clear(CHUNK_BYTES);
-    out.array(3);
-    out.uint(versionOf(part));
-    out.uint(part);
-    out.array(rows);
-  };
-  begin(Part.chains, 2);
-  writeChain(out, state.stream);
-  writeChain(out, state.settlement);
-  yield buffer.view();
-  for (const rows of batches(state.pools)) {
-    begin(Part.pools, rows.length);
-    for (const row of rows) writePool(out, row);
-    yield buffer.view();
-  }
-  for (const rows of batches(state.orders)) {
-    begin(Part.orders, rows.length);
-    for (const row of rows) writeOrder(out, row);
-    yield buffer.view();
-  }
-  for (const rows of batches(state.withdrawals)) {
-    begin(Part.withdrawals, rows.length);
-    for (const [quoteId, provider, due] of rows) {
+  function* chunks<Row>(
+    part: number,
+    rows: readonly Row[],
+    write: (out: QuoteWriter, row: Row) => void,
+  ): Generator<Buffer> {
+    for (const some of batches(rows)) {
+      buffer.clear(CHUNK_BYTES);
       out.array(3);
-      out.word(quoteId);
-      out.address(provider);
-      out.uint(due);
+      out.uint(versionOf(part));
+      out.uint(part);
+      out.array(some.length);
+      for (const row of some) write(out, row);
+      yield buffer.view();
     }
-    yield buffer.view();
   }
-  for (const rows of batches(state.nonces)) {
-    begin(Part.nonces, rows.length);
-    for (const [provider, nonce, deadline] of rows) {
-      out.array(3);
-      out.address(provider);
-      out.amount(nonce);
-      out.uint(deadline);
-    }
-    yield buffer.view();
-  }
-  for (const rows of batches(state.rfqs)) {
-    begin(Part.rfqs, rows.length);
-    for (const row of rows) writeRfqRow(out, row);
-    yield buffer.view();
-  }
+  yield* chunks(Part.chains, [state.stream, state.settlement], writeChain);
+  yield* chunks(Part.pools, state.pools, writePool);
+  yield* chunks(Part.orders, state.orders, writeOrder);
+  yield* chunks(Part.withdrawals, state.withdrawals, writeWithdrawal);
+  yield* chunks(Part.nonces, state.nonces, writeNonce);
+  yield* chunks(Part.rfqs, state.rfqs, writeRfqRow);
 }
 
 /** Throws MsgpackError on anything but what `encodeState` made, all of it and in order. */
@@ -113,9 +88,23 @@ function versionOf(part: number): number {
   return part === Part.withdrawals || part === Part.nonces ? WITHDRAWALS_VERSION : STATE_VERSION;
 }
 
+function writeWithdrawal(out: QuoteWriter, [quoteId, provider, due]: WithdrawalRow): void {
+  out.array(3);
+  out.word(quoteId);
+  out.address(provider);
+  out.uint(due);
+}
+
 function readWithdrawal(input: MsgpackReader, quotes: QuoteReader): WithdrawalRow {
   input.tuple(3);
   return [quotes.word(), quotes.provider(), input.uint()];
+}
+
+function writeNonce(out: QuoteWriter, [provider, nonce, deadline]: NonceRow): void {
+  out.array(3);
+  out.address(provider);
+  out.amount(nonce);
+  out.uint(deadline);
 }
 
 function readNonce(input: MsgpackReader, quotes: QuoteReader): NonceRow {
