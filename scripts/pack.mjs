@@ -20,7 +20,7 @@ const out = path.resolve(values.out);
 const readJson = (file) => JSON.parse(readFileSync(path.join(root, file), 'utf8'));
 const service = readJson('package.json');
 
-const BUILT = ['src/cli/quotebook.js', 'src/client/node.js', 'src/client/node.d.ts', 'web/app.js'];
+const BUILT = ['src/cli/quotebook.js', 'src/client/node.js', 'src/client/node.d.ts', 'web/app.js', 'web/redoc.js'];
 const absent = BUILT.filter((file) => !existsSync(path.join(built, file)));
 if (absent.length > 0) {
   console.error(`There is no build: ${absent.join(', ')} absent in ${values.build}. Run npm run build first.`);

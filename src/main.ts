@@ -32,6 +32,7 @@ import { PastThread } from './past/past-thread.js';
 import { lockFile } from './persistence/disk/file-lock.js';
 import { spareDescriptors, systemClock, systemRandom } from './system/clock.js';
 import { makeDirectory, modeBeyondOwner } from './system/make-directory.js';
+import { PACKAGE_VERSION } from './system/package-version.js';
 
 /** Beside the build, in a clone and in the package; images have none. */
 async function examplesDirectory(): Promise<string | null> {
@@ -39,16 +40,9 @@ async function examplesDirectory(): Promise<string | null> {
   return (await stat(directory).catch(() => null)) === null ? null : directory;
 }
 
-/** Its version is the one that members of a cluster announce. */
-const PACKAGE_FILE = new URL('../../package.json', import.meta.url);
-
-async function readVersion(): Promise<string> {
-  return (JSON.parse(await readFile(PACKAGE_FILE, 'utf8')) as { readonly version: string }).version;
-}
-
-async function openMetrics(): Promise<Metrics> {
+function openMetrics(): Metrics {
   const metrics = new Metrics();
-  metrics.build.labels(await readVersion(), process.version).set(1);
+  metrics.build.labels(PACKAGE_VERSION, process.version).set(1);
   return metrics;
 }
 
@@ -147,7 +141,7 @@ async function serve(
     if (readyFile !== null) await rm(readyFile, { force: true });
     const operator = walletKey === null ? null : await operatorAccount(log, profile, walletKey, settings);
     const { metricsHost, metricsPort } = settings;
-    const metrics = metricsPort === null ? null : await openMetrics();
+    const metrics = metricsPort === null ? null : openMetrics();
     const metricsServer = metrics && (await serveMetrics(metrics, metricsHost, metricsPort ?? 0, limits));
     if (metricsServer !== null) {
       ends.push(() => metricsServer.close());
@@ -244,14 +238,13 @@ async function serveInCluster(
   stopping: Promise<NodeJS.Signals>,
 ): Promise<void> {
   const { runEngine, startGateway, clusterOptions, connectCluster } = await import('./app/cluster-roles.js');
-  const version = await readVersion();
   const rpcOf = (chain: ChainProfile): HttpRpc => openRpc(chain, limits, logger);
   const rpc = { settlement: rpcOf(profile.settlement), stream: rpcOf(profile.stream) };
   const { metricsHost, metricsPort, readyFile } = settings;
   const ends: (() => Promise<void> | void)[] = [];
   try {
     if (readyFile !== null) await rm(readyFile, { force: true });
-    const metrics = metricsPort === null ? null : await openMetrics();
+    const metrics = metricsPort === null ? null : openMetrics();
     const metricsServer = metrics && (await serveMetrics(metrics, metricsHost, metricsPort ?? 0, limits));
     if (metricsServer !== null) ends.push(() => metricsServer.close());
     const connection = await clusterOptions(settings, profile.name, limits, readText);
@@ -279,7 +272,7 @@ async function serveInCluster(
         wallet: privateKey === null ? null : { privateKey, address: privateKeyToAddress(privateKey) },
         logger,
         metrics,
-        version,
+        version: PACKAGE_VERSION,
         stopping,
         onStandby: () => {
           if (readyFile !== null) void writeWhole(readyFile, `${JSON.stringify({ pid: process.pid })}\n`);
@@ -299,7 +292,7 @@ async function serveInCluster(
       cluster,
       logger,
       metrics,
-      version,
+      version: PACKAGE_VERSION,
       page: { files: pageFiles, localKey: null },
       spareDescriptors,
       onFault: (error) => failStop(logger, error, 'gateway'),

@@ -88,12 +88,22 @@ export const httpErrors: Readonly<Record<number, readonly ErrorDoc<HttpErrorCode
     {
       message: 'The deadline has passed',
       code: 'invalid_parameter',
-      when: 'DELETE /quotes, POST /quotes/restore: by the time of the settlement chain.',
+      when: 'DELETE /quotes, POST /quotes/restore, POST and DELETE /authorizations, POST /fill_limits: by the time of the settlement chain.',
     },
     {
       message: 'The deadline is more than {number} seconds ahead',
       code: 'invalid_parameter',
       when: 'DELETE /quotes, POST /quotes/restore: sign with a nearer one.',
+    },
+    {
+      message: 'The deadline is too far ahead',
+      code: 'invalid_parameter',
+      when: 'POST /authorizations: `authorizationSeconds`; DELETE /authorizations, POST /fill_limits: `signedAheadSeconds`.',
+    },
+    {
+      message: 'Timers are 0, or {number} to {number} seconds; windows 1 to {number}',
+      code: 'invalid_parameter',
+      when: 'POST /heartbeat, CANCEL_ON_DISCONNECT, POST /fill_limits.',
     },
     { message: 'Vault does not exist', code: 'unknown_vault', when: 'The pair has no vault of that type.' },
     {
@@ -167,6 +177,41 @@ export const httpErrors: Readonly<Record<number, readonly ErrorDoc<HttpErrorCode
       when: 'POST /vaults/trade: a sell needs `setApprovalForAll` of the pool for the vault.',
     },
     {
+      message: 'The message is no sign-in message of EIP-4361',
+      code: 'sign_in_rejected',
+      when: 'POST /auth/verify: a line is missing or wrong.',
+    },
+    {
+      message: 'The domain {domain} is none of signInDomains',
+      code: 'sign_in_rejected',
+      when: 'POST /auth/verify: the operator has to name the host that people sign in at.',
+    },
+    {
+      message: 'The URI of the message is of another host than its domain',
+      code: 'sign_in_rejected',
+      when: 'POST /auth/verify.',
+    },
+    {
+      message: 'The message is for chain {number}, not for {number}',
+      code: 'sign_in_rejected',
+      when: 'POST /auth/verify: sign for the settlement chain.',
+    },
+    {
+      message: 'The message has expired, or does not hold yet',
+      code: 'sign_in_rejected',
+      when: 'POST /auth/verify: by its own times.',
+    },
+    {
+      message: 'The signature is not of {address}',
+      code: 'sign_in_rejected',
+      when: 'POST /auth/verify: neither the key of the address nor a contract there (EIP-1271) accepts it.',
+    },
+    {
+      message: 'The nonce is unknown, spent or expired',
+      code: 'nonce_rejected',
+      when: 'POST /auth/verify: it was issued to another key, more than `nonceMs` ago, or used before.',
+    },
+    {
       message: 'Content-Length is repeated',
       code: 'malformed_request',
       when: 'Two readers of the request could disagree on where it ends.',
@@ -206,9 +251,34 @@ export const httpErrors: Readonly<Record<number, readonly ErrorDoc<HttpErrorCode
       when: 'Create such a key with `quotebook keys create --scope operator`.',
     },
     {
+      message: 'The provider has not authorised key {id}',
+      code: 'provider_not_authorized',
+      when: 'POST /heartbeat, CANCEL_ON_DISCONNECT; POST and DELETE /authorizations and POST /fill_limits without a signature.',
+    },
+    {
       message: 'The provider did not sign this',
       code: 'invalid_signature',
-      when: 'DELETE /quotes, POST /quotes/restore: the signature is of another account, message or chain.',
+      when: 'DELETE /quotes, POST /quotes/restore, POST and DELETE /authorizations, POST /fill_limits: the signature is of another account, message or chain.',
+    },
+    {
+      message: "Every taker's quotes and requests take a key with the scope takers:all",
+      code: 'missing_scope',
+      when: 'With `privacy` proven: `taker=*`, or GET /events of RFQ without a taker. Create such a key with `quotebook keys create --scope takers:all`.',
+    },
+    {
+      message: 'This key has not proven the address of the taker: sign in with it',
+      code: 'taker_not_proven',
+      when: 'With `privacy` proven: `taker` is an address that neither the key nor the session was signed in with.',
+    },
+    {
+      message: 'This key has not proven the address of the provider: sign in with it',
+      code: 'taker_not_proven',
+      when: 'With `privacy` proven: GET /rfqs/{rfqId}/competition for an address that neither the key nor the session was signed in with.',
+    },
+    {
+      message: 'Too many addresses: one key proves at most {number}',
+      code: 'too_many_takers',
+      when: 'POST /auth/verify with `keep` key: more than `provenPerKey`.',
     },
     {
       message: 'Pages of this origin may not connect',
@@ -237,7 +307,7 @@ export const httpErrors: Readonly<Record<number, readonly ErrorDoc<HttpErrorCode
     {
       message: 'The nonce counts no more',
       code: 'nonce_spent',
-      when: 'DELETE /quotes, POST /quotes/restore: the provider has signed with it before.',
+      when: 'DELETE /quotes, POST /quotes/restore, POST and DELETE /authorizations, POST /fill_limits: the provider has signed with it before.',
     },
   ],
   410: [
@@ -279,6 +349,11 @@ export const httpErrors: Readonly<Record<number, readonly ErrorDoc<HttpErrorCode
     },
   ],
   429: [
+    {
+      message: 'As many are in force as may be',
+      code: 'too_many_protections',
+      when: 'POST /authorizations: `authorizationsPerProvider`, `authorizationsKept`; POST /fill_limits: `fillLimitsPerProvider`, `fillLimitsKept`.',
+    },
     {
       message: 'As many requests of this key are live as may be',
       code: 'too_many_live_rfqs',
@@ -469,6 +544,16 @@ export const socketErrors: readonly ErrorDoc[] = [
   },
   { message: 'Invalid {type}: {what}', code: 'invalid_parameter', when: 'A field is missing, unknown or wrong.' },
   {
+    message: 'This key has not proven the address of the taker: sign in with it',
+    code: 'taker_not_proven',
+    when: 'With `privacy` proven: FILTER of a taker whose address neither the key nor the session was signed in with; AUTH with such a key on a socket that follows one.',
+  },
+  {
+    message: "Every taker's quotes and requests take a key with the scope takers:all",
+    code: 'missing_scope',
+    when: 'With `privacy` proven: FILTER of taker `*`, or of RFQ without a taker.',
+  },
+  {
     message: 'Chain {chainId} is not served here, only {chainId} is',
     code: 'unsupported_chain',
     when: 'FILTER or RFQ for another chain.',
@@ -496,7 +581,7 @@ export const socketErrors: readonly ErrorDoc[] = [
   {
     message: 'Too many calls: {number} of them wait for their answers',
     code: 'rate_limited',
-    when: 'More POST_QUOTES and CANCEL_QUOTES than that at once on one connection.',
+    when: 'More calls, such as POST_QUOTES, than that at once on one connection.',
   },
   {
     message: 'Too many quotes for a snapshot: {number}, at most {number}. Name a pool',
@@ -506,7 +591,7 @@ export const socketErrors: readonly ErrorDoc[] = [
   {
     message: 'No deployed pool is named {instrument}',
     code: 'pool_not_deployed',
-    when: 'FILTER of COVER: GET /instruments lists the names.',
+    when: 'FILTER of COVER or TRADES: GET /instruments lists the names.',
   },
   {
     message: 'Too many covers are followed: try again later',
@@ -534,6 +619,12 @@ export const socketCloses: readonly (Omit<ErrorDoc, 'code'> & { readonly code: n
   { code: 1008, message: 'No AUTH within {number} seconds', when: 'There was no good AUTH in time.' },
   { code: 1008, message: 'Too many bad messages', when: 'Too many were answered with ERROR.' },
   { code: 1008, message: 'API key revoked', when: "The socket's key is no longer in force." },
+  { code: 1008, message: 'Session expired', when: 'The session token of its AUTH has expired: sign in again.' },
+  {
+    code: 1008,
+    message: 'The key may no longer see that taker',
+    when: 'The key has lost a scope or a proven address: connect again.',
+  },
   {
     code: 1008,
     message: 'Over the quotas of its tier',

@@ -3,6 +3,8 @@ import { Option, PoolJson } from '../wire/options.js';
 import { OrderbookQuote, PoolKeyJson, PostedQuoteJson, SignatureJson } from '../wire/orderbook.js';
 import { KEYWORD_NAMES } from '../wire/primitives.js';
 import type { HttpErrorCode } from '../wire/error-codes.js';
+import { conceptsMarkdown } from './concepts.js';
+import { codeSamples, type Examples, parametersOf, type RecordedCall } from './examples.js';
 import { ErrorBody, Problem, SchemaErrors } from '../wire/problem.js';
 
 /** Documentation of one route of the router's table: what it is for and what it answers. */
@@ -13,9 +15,10 @@ export interface RouteDoc {
   readonly needsKey: boolean;
   /** The key needs this scope. */
   readonly scope?: 'operator';
-  /** Groups routes for readers. */
-  readonly tag: string;
+  readonly tag: keyof typeof TAGS;
   readonly summary: string;
+  /** Markdown: what a caller has to know that neither the summary nor the schemas say. */
+  readonly description: string;
   /** An object schema: one property for each parameter of the path, such as `{quoteId}`. */
   readonly pathParameters?: TSchema;
   /** An object schema: one parameter for each property. */
@@ -171,6 +174,28 @@ export interface ApiInfo {
   readonly version: string;
 }
 
+/** What both documents say of the program. */
+export function infoOf({ version }: ApiInfo, description: string): object {
+  return {
+    title: 'Quotebook',
+    version,
+    description,
+    // The program does not know who runs it.
+    contact: { name: 'The operator of this service' },
+    license: { name: 'Apache-2.0', url: 'https://www.apache.org/licenses/LICENSE-2.0' },
+  };
+}
+
+/** What the routes of each group are about, in the order that readers see. */
+const TAGS = {
+  Orderbook: 'Signed quotes: publish, read, withdraw and ask makers for them.',
+  'Sign-in': 'Proof that the holder of a key owns an address, so that it may see what is private to it.',
+  Options: 'Pools, vaults, oracles and settlement. Options go by the symbols of their tokens.',
+  Account: "What accounts hold on the settlement chain, the operator's by default.",
+  Trading: "What the operator's wallet trades, for keys with the scope `operator`.",
+  Service: 'The service itself; these routes need no key.',
+} as const;
+
 /** Headers that an answer may carry, whatever its route. */
 const HEADERS = {
   'x-request-id': { schema: { type: 'string' }, description: 'Finds the request in the log; a client may choose it.' },
@@ -202,7 +227,7 @@ const TAGGED = new Set(['200', '304']);
 const WITH_RETRY = new Set(['429', '503']);
 
 /** The REST API as OpenAPI 3.1, whose schemas are JSON Schema 2020-12. */
-export function openApi(routes: readonly RouteDoc[], { version }: ApiInfo): object {
+export function openApi(routes: readonly RouteDoc[], info: ApiInfo, examples?: Examples): object {
   const components = new Components({
     OrderbookQuote,
     PostedQuote: PostedQuoteJson,
@@ -216,12 +241,17 @@ export function openApi(routes: readonly RouteDoc[], { version }: ApiInfo): obje
   });
   const paths: Record<string, Record<string, unknown>> = {};
   for (const route of routes) {
-    (paths[route.path] ??= {})[route.method.toLowerCase()] = operation(route, components);
+    (paths[route.path] ??= {})[route.method.toLowerCase()] = operation(
+      route,
+      components,
+      examples?.call(`${route.method} ${route.path}`) ?? null,
+    );
   }
   return {
     openapi: '3.1.0',
-    info: { title: 'Quotebook', version, description: 'A real-time orderbook for on-chain options.' },
+    info: infoOf(info, `A real-time orderbook for on-chain options.\n\n${conceptsMarkdown()}`),
     servers: [{ url: '/' }],
+    tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
     paths,
     components: {
       schemas: components.definitions(),
@@ -230,20 +260,30 @@ export function openApi(routes: readonly RouteDoc[], { version }: ApiInfo): obje
   };
 }
 
-function operation(route: RouteDoc, components: Components): object {
+function operation(route: RouteDoc, components: Components, example: RecordedCall | null): object {
   const answers = Object.entries(answersOf(route));
   return {
     operationId: operationId(route),
     summary: route.summary,
+    description: route.description,
     tags: [route.tag],
     security: route.needsKey ? [{ apiKey: [] }] : [],
-    ...((route.query ?? route.pathParameters) !== undefined && { parameters: parameters(route, components) }),
+    ...((route.query ?? route.pathParameters) !== undefined && { parameters: parameters(route, components, example) }),
     ...(route.body !== undefined && {
-      requestBody: { required: true, content: { 'application/json': { schema: components.refer(route.body) } } },
+      requestBody: {
+        required: true,
+        content: {
+          'application/json': {
+            schema: components.refer(route.body),
+            ...(example?.body !== undefined && { example: example.body }),
+          },
+        },
+      },
     }),
     responses: Object.fromEntries(
-      answers.map(([status, answer]) => [status, response(status, answer, route, components)]),
+      answers.map(([status, answer]) => [status, response(status, answer, route, components, example)]),
     ),
+    ...(example !== null && { 'x-codeSamples': codeSamples(example, route.needsKey) }),
   };
 }
 
@@ -257,15 +297,21 @@ function isTagged({ answers }: RouteDoc): boolean {
   return answers[304] !== undefined;
 }
 
-function parameters(route: RouteDoc, components: Components): object[] {
+function parameters(route: RouteDoc, components: Components, example: RecordedCall | null): object[] {
+  const values = example === null ? {} : parametersOf(example);
   const all = [
-    ...parametersIn('path', route.pathParameters, components),
-    ...parametersIn('query', route.query, components),
+    ...parametersIn('path', route.pathParameters, components, values),
+    ...parametersIn('query', route.query, components, values),
   ];
   return isTagged(route) ? [...all, IF_NONE_MATCH] : all;
 }
 
-function parametersIn(place: 'path' | 'query', schema: TSchema | undefined, components: Components): object[] {
+function parametersIn(
+  place: 'path' | 'query',
+  schema: TSchema | undefined,
+  components: Components,
+  values: ReturnType<typeof parametersOf>,
+): object[] {
   const { properties = {}, required = [] } = (schema ?? {}) as {
     readonly properties?: Readonly<Record<string, TSchema>>;
     readonly required?: readonly string[];
@@ -275,6 +321,7 @@ function parametersIn(place: 'path' | 'query', schema: TSchema | undefined, comp
     in: place,
     required: required.includes(name),
     schema: components.refer(property),
+    ...(values[name] !== undefined && { example: values[name] }),
   }));
 }
 
@@ -282,7 +329,13 @@ function hasParameter({ query }: RouteDoc, name: string): boolean {
   return name in ((query as { readonly properties?: object } | undefined)?.properties ?? {});
 }
 
-function response(status: string, answer: AnswerDoc, route: RouteDoc, components: Components): object {
+function response(
+  status: string,
+  answer: AnswerDoc,
+  route: RouteDoc,
+  components: Components,
+  example: RecordedCall | null,
+): object {
   const headers = {
     ...HEADERS,
     ...(route.needsKey && { ...CACHE_CONTROL, ...QUOTA_HEADERS }),
@@ -291,16 +344,23 @@ function response(status: string, answer: AnswerDoc, route: RouteDoc, components
     ...(hasParameter(route, 'asOfSeq') && status === '200' && AS_OF),
   };
   const hasBody = answer.schema !== undefined || answer.anyOf !== undefined || answer.mediaType !== undefined;
-  return { description: answer.about, headers, ...(hasBody && { content: content(status, answer, components) }) };
+  return {
+    description: answer.about,
+    headers,
+    ...(hasBody && { content: content(status, answer, components, example) }),
+  };
 }
 
-function content(status: string, answer: AnswerDoc, components: Components): object {
+function content(status: string, answer: AnswerDoc, components: Components, example: RecordedCall | null): object {
   if (answer.mediaType !== undefined) return { [answer.mediaType]: {} };
   const schemas = schemasOf(answer).map((schema) => components.refer(schema));
   const schema = schemas.length === 1 ? schemas[0] : { anyOf: schemas };
   const isError = Number(status) >= 400;
   return {
-    'application/json': { schema },
+    'application/json': {
+      schema,
+      ...(String(example?.status) === status && example?.answer !== undefined && { example: example.answer }),
+    },
     ...(isError && { 'application/problem+json': { schema: problemSchema(answer, components) } }),
   };
 }

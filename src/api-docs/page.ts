@@ -1,20 +1,27 @@
 import type { TSchema } from 'typebox';
 import { ERROR_CODE_NAMES, ERROR_CODES, errorAnchor, type ErrorCode } from '../wire/error-codes.js';
 import type { ChannelDoc, MessageDoc } from './asyncapi.js';
+import { CONCEPTS } from './concepts.js';
 import { httpErrors, socketCloses, socketErrors } from './errors.js';
 import { answersOf, type ApiInfo, type RouteDoc, schemasOf } from './openapi.js';
 
 const STYLE = `
 :root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; }
-body { max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
+body { margin: 0; }
+#bar { display: flex; flex-wrap: wrap; gap: .2rem 1.2rem; padding: .6rem 1rem; border-bottom: 1px solid #8884; }
+#bar a { line-height: 1.8; }
+#plain { max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
 nav a { margin-right: 1rem; }
 h2 { margin-top: 3rem; }
 summary { cursor: pointer; padding: .4rem 0; }
 code, pre { font: .85rem/1.4 ui-monospace, monospace; }
-pre { white-space: pre-wrap; padding: .8rem; border: 1px solid #8886; border-radius: 6px; }
-code, pre, th, td { overflow-wrap: anywhere; }
-table { border-collapse: collapse; width: 100%; }
-td, th { text-align: left; vertical-align: top; padding: .3rem .5rem .3rem 0; border-bottom: 1px solid #8884; }
+#plain pre { white-space: pre-wrap; padding: .8rem; border: 1px solid #8886; border-radius: 6px; }
+#plain code, #plain pre, #plain th, #plain td { overflow-wrap: anywhere; }
+#plain table { border-collapse: collapse; width: 100%; }
+#plain td, #plain th { text-align: left; vertical-align: top; padding: .3rem .5rem .3rem 0; border-bottom: 1px solid #8884; }
+#plain :target { background: #fd04; }
+html[data-view=rendered] #plain, html[data-view=errors] #rendered { display: none; }
+html[data-view=errors] #plain > :not(#errors-section) { display: none; }
 `;
 
 interface Section {
@@ -22,7 +29,10 @@ interface Section {
   readonly html: string;
 }
 
-/** Both documents as one page to read: no script, nothing loaded from anywhere. */
+/**
+ * Both documents as one page to read, which needs no script. Where the page was built, `/docs.js` renders /openapi.json in
+ * its place, and shows its errors for an anchor of one.
+ */
 export function docsPage(
   routes: readonly RouteDoc[],
   channels: Readonly<Record<string, ChannelDoc>>,
@@ -30,25 +40,55 @@ export function docsPage(
 ): string {
   const tags = [...new Set(routes.map(({ tag }) => tag))];
   const sections: Section[] = [
+    { title: 'Concepts', html: joined(CONCEPTS.map(({ title, text }) => `<h3>${title}</h3><p>${marked(text)}</p>`)) },
     ...tags.map((tag) => ({ title: tag, html: joined(routes.filter((route) => route.tag === tag).map(routeHtml)) })),
     ...Object.entries(channels).map(([name, channel]) => ({ title: `WebSocket: ${name}`, html: channelHtml(channel) })),
     { title: 'Errors', html: errorsHtml() },
   ];
   const links = sections.map(({ title }) => `<a href="#${anchor(title)}">${escape(title)}</a>`);
+  const all = sections.map(
+    ({ title, html }) =>
+      `<section id="${anchor(title)}-section"><h2 id="${anchor(title)}">${escape(title)}</h2>\n${html}</section>`,
+  );
+  return htmlPage(
+    'Quotebook API',
+    '/openapi.json',
+    `<h1>Quotebook API <small>${escape(version)}</small></h1>
+<p>For programs: <a href="/openapi.json">openapi.json</a> (OpenAPI 3.1) and <a href="/asyncapi.json">asyncapi.json</a> (AsyncAPI 3.1).
+The key goes in the header <code>x-apikey</code>; on a socket in its first message, AUTH.</p>
+<nav>${joined(links)}</nav>
+${joined(all)}`,
+  );
+}
+
+/** The WebSocket API, rendered from /asyncapi.json; without a script it leads to the page above. */
+export function socketsPage(channels: Readonly<Record<string, ChannelDoc>>): string {
+  const items = Object.entries(channels).map(
+    ([name, { description }]) =>
+      `<li><a href="/docs#${anchor(`WebSocket: ${name}`)}">${name}</a>: ${marked(description)}</li>`,
+  );
+  return htmlPage('Quotebook WebSocket API', '/asyncapi.json', `<h1>WebSocket</h1>\n<ul>${joined(items)}</ul>`);
+}
+
+/** `source`: the document that the script renders. */
+function htmlPage(title: string, source: string, plain: string): string {
   return `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Quotebook API</title>
+<title>${title}</title>
+<link rel="icon" href="/icon.svg">
 <style>${STYLE}</style>
+<script src="/docs.js" data-source="${source}"></script>
 </head>
 <body>
-<h1>Quotebook API <small>${escape(version)}</small></h1>
-<p>For programs: <a href="/openapi.json">openapi.json</a> (OpenAPI 3.1) and <a href="/asyncapi.json">asyncapi.json</a> (AsyncAPI 3.0).
-The key goes in the header <code>x-apikey</code>; on a socket in its first message, AUTH.</p>
-<nav>${joined(links)}</nav>
-${joined(sections.map(({ title, html }) => `<h2 id="${anchor(title)}">${escape(title)}</h2>\n${html}`))}
+<header id="bar"><a href="/">Market</a> <a href="/docs">REST</a> <a href="/docs/sockets">WebSocket</a>
+<a href="/docs#errors">Errors</a> <a href="/changelog.txt">Changelog</a> <a href="/llms.txt">llms.txt</a></header>
+<div id="rendered"></div>
+<main id="plain">
+${plain}
+</main>
 </body>
 </html>
 `;
@@ -150,6 +190,11 @@ function code(text: string): string {
 
 function joined(parts: readonly string[]): string {
   return parts.join('\n');
+}
+
+/** Text with `code` in it. */
+function marked(text: string): string {
+  return escape(text).replace(/`([^`]+)`/g, '<code>$1</code>');
 }
 
 function anchor(title: string): string {

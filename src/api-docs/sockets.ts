@@ -4,6 +4,7 @@ import {
   CoverMessage,
   ErrorV2,
   ExpireQuoteV2,
+  FillLimitSet,
   FillQuoteV2,
   Heartbeat,
   InfoV2,
@@ -14,7 +15,9 @@ import {
   QuotesCancelled,
   QuotesChecked,
   QuotesPosted,
+  QuotesRestored,
   QuotesSnapshot,
+  QuotesWithdrawn,
   RemoveQuoteV2,
   Resync,
   RestoreQuoteV2,
@@ -24,11 +27,15 @@ import {
   RfqV2,
   TickerMessage,
   TickerSnapshot,
+  TimerSet,
+  TradeMessage,
   UndoQuoteV2,
+  UndoTradesMessage,
   WithdrawQuoteV2,
 } from '../wire/feed-messages.js';
 import {
   AuthMessage,
+  CancelOnDisconnectMessage,
   cancelQuotesMessage,
   CoverFilterMessage,
   DeleteQuoteMessage,
@@ -39,13 +46,18 @@ import {
   plainOrderbookFilterMessage,
   PostQuoteMessage,
   postQuotesMessage,
+  ProviderHeartbeatMessage,
   ReplyMessage,
+  restoreQuotesMessage,
   RfqByPoolAddressMessage,
   RfqByPoolKeyMessage,
   RfqByPoolKeyRequest,
+  SetFillLimitMessage,
   TickerFilterMessage,
+  TradesFilterMessage,
   UnsubscribeMessage,
   UnsubscribeV2Message,
+  withdrawQuotesMessage,
   withId,
 } from '../wire/socket.js';
 import {
@@ -62,6 +74,7 @@ export interface SocketDocLimits {
   /** In one POST_QUOTES, and in one CANCEL_QUOTES. */
   readonly quotesPerRequest: number;
   readonly tradesPerRequest: number;
+  readonly withdrawalsPerRequest: number;
 }
 
 const auth = { summary: 'Says whose socket this is', schema: AuthMessage };
@@ -125,7 +138,7 @@ function named({ summary, schema }: { summary: string; schema: TObject }): Messa
 
 /** What the subprotocols of numbered messages add. MessagePack frames carry the same messages by position. */
 function v2(
-  { wsBookLevels, quotesPerRequest, tradesPerRequest }: SocketDocLimits,
+  { wsBookLevels, quotesPerRequest, tradesPerRequest, withdrawalsPerRequest }: SocketDocLimits,
   subprotocols: readonly string[],
 ): ChannelDoc {
   return {
@@ -144,6 +157,7 @@ function v2(
       },
       filterTicker: { summary: 'Follows the tickers of all pools, or of one', schema: withId(TickerFilterMessage) },
       filterCover: { summary: 'Follows the quotes that cover a size best', schema: withId(CoverFilterMessage) },
+      filterTrades: { summary: 'Follows the fills on the settlement chain', schema: withId(TradesFilterMessage) },
       unsubscribe: { summary: 'Ends the subscription to a channel', schema: withId(UnsubscribeV2Message) },
       rfq: named(rfq),
       rfqByAddress: named(rfqByAddress),
@@ -155,6 +169,23 @@ function v2(
         summary: 'DELETE /orderbook/quotes, for keys with the scope operator',
         schema: withId(cancelQuotesMessage(tradesPerRequest)),
       },
+      withdrawQuotes: {
+        summary: 'DELETE /quotes, by a signature of their provider',
+        schema: withId(withdrawQuotesMessage(withdrawalsPerRequest)),
+      },
+      restoreQuotes: {
+        summary: 'POST /quotes/restore, by a signature of their provider',
+        schema: withId(restoreQuotesMessage(withdrawalsPerRequest)),
+      },
+      providerHeartbeat: {
+        summary: 'POST /heartbeat: withdraws all quotes of a provider unless another comes in time',
+        schema: withId(ProviderHeartbeatMessage),
+      },
+      cancelOnDisconnect: {
+        summary: 'Withdraws all quotes of a provider once the connections of the key that sent it are closed',
+        schema: withId(CancelOnDisconnectMessage),
+      },
+      setFillLimit: { summary: 'POST /fill_limits', schema: withId(SetFillLimitMessage) },
     },
     fromServer: {
       info: { summary: 'What was done; after a FILTER: from which number on', schema: InfoV2 },
@@ -175,10 +206,16 @@ function v2(
       tickerSnapshot: { summary: 'A page of the tickers of a key', schema: TickerSnapshot },
       ticker: { summary: 'A pool whose ticker changed', schema: TickerMessage },
       cover: { summary: 'The quotes that cover a size best, whenever they change', schema: CoverMessage },
+      trade: { summary: 'A fill on the settlement chain', schema: TradeMessage },
+      undoTrades: { summary: 'A reorg undid the trades of all later blocks', schema: UndoTradesMessage },
       rfqTold: { summary: 'A request for quotes, as the server publishes it', schema: RfqV2 },
       quotesPosted: { summary: 'What became of the quotes of POST_QUOTES', schema: QuotesPosted },
       quotesChecked: { summary: 'What POST_QUOTES would have done without `dryRun`', schema: QuotesChecked },
       quotesCancelled: { summary: 'What became of the quotes of CANCEL_QUOTES', schema: QuotesCancelled },
+      quotesWithdrawn: { summary: 'What became of the quotes of WITHDRAW_QUOTES', schema: QuotesWithdrawn },
+      quotesRestored: { summary: 'What became of the quotes of RESTORE_QUOTES', schema: QuotesRestored },
+      timerSet: { summary: 'The timer of PROVIDER_HEARTBEAT or CANCEL_ON_DISCONNECT runs', schema: TimerSet },
+      fillLimitSet: { summary: 'The limits of the provider after SET_FILL_LIMIT', schema: FillLimitSet },
       rfqUpdate: { summary: 'What became of a request for quotes', schema: RfqUpdate },
       rfqStatus: { summary: "How one of the key's own requests stands, with the best quote", schema: RfqStatusMessage },
       resync: { summary: 'The server cannot resume: a snapshot follows', schema: Resync },

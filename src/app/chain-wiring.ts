@@ -56,13 +56,13 @@ export function openChains(options: ChainsOptions): Chains {
   const stream = new ChainReader(rpc.stream, null, multicall);
   const pools = new PoolAddresses(settlement, contracts.poolFactory.address, limits.poolCache);
   const poolFactory = contracts.poolFactory.address;
-  const rehearsal = new DeploymentDryRun(settlement, poolFactory, clock, {
+  const dryRun = new DeploymentDryRun(settlement, poolFactory, clock, {
     gas: limits.rpcGasPerDeployment,
     inFlight: limits.rpcBatchesInFlight,
-    remembered: limits.rehearsedDeployments,
+    remembered: limits.deploymentDryRuns,
     maxAgeMs: limits.sweepMs,
   });
-  const undeployed = new UndeployedPools(settlement, poolFactory, contracts.erc20Router.address, rehearsal);
+  const undeployed = new UndeployedPools(settlement, poolFactory, contracts.erc20Router.address, dryRun);
   const states = new QuoteStates(settlement, undeployed, clock, {
     statesPerSlice: limits.statesPerSlice,
     slicesInFlight: limits.stateSlicesInFlight,
@@ -114,7 +114,7 @@ export function openChains(options: ChainsOptions): Chains {
     {
       poolFactory: contracts.poolFactory.address,
       resumeAfter: resumeAfter(readSoFar.position('settlement')),
-      tellEveryBlocks: limits.positionEveryBlocks,
+      reportEveryBlocks: limits.positionEveryBlocks,
       reorgDepth: limits.reorgDepth,
       restatedPerCommand: limits.restatedPerCommand,
       touchedSlice: limits.touchedSlice,
@@ -133,11 +133,11 @@ export function openChains(options: ChainsOptions): Chains {
     {
       onSettled: (quoteId, refusal) => publisher?.settle(quoteId, refusal),
       onRefused: options.onRefusedEvent,
-      beforeEntry: () => settlementFollower.tellBlock(),
+      beforeEntry: () => settlementFollower.reportBlock(),
     },
     {
       resumeAfter: resumeAfter(readSoFar.position('stream')),
-      tellEveryBlocks: limits.positionEveryBlocks,
+      reportEveryBlocks: limits.positionEveryBlocks,
       blocksInFlight: limits.rpcBlocksInFlight,
     },
   );

@@ -1,6 +1,8 @@
 import { hostname } from 'node:os';
 import path from 'node:path';
+import type { KeyFiles } from '../auth/key-file.js';
 import { KeyStore } from '../auth/key-store.js';
+import { LocalProofStore, type ProofStore } from '../auth/proof-store.js';
 import type { CallResult } from '../chain/contracts/abi-encoding.js';
 import { isChainFailure } from '../chain/contracts/contract-errors.js';
 import type { Profile } from '../chain/contracts/deployments.js';
@@ -226,9 +228,23 @@ async function lead(options: EngineProcessOptions, led: Leadership): Promise<voi
     logFault,
   );
   core.start();
+  // Opened with the first proof: a cluster begins without keys, and engines make none.
+  let opening: Promise<KeyStore> | null = null;
+  const openKeys = async (): Promise<KeyStore> => {
+    opening ??= openKeyStore(await ClusterKeyFiles.open(cluster), limits);
+    return opening.catch((error: unknown) => {
+      opening = null;
+      throw error;
+    });
+  };
+  const keys = {
+    prove: async (...proof: Parameters<KeyStore['prove']>) => (await openKeys()).prove(...proof),
+    signOut: async (...session: Parameters<KeyStore['signOut']>) => (await openKeys()).signOut(...session),
+  };
+  const proofs = new LocalProofStore(keys, systemClock, limits);
   const server = new CallServer(cluster, {
     term,
-    handlers: handlersOf(core, cluster.maxPayload),
+    handlers: handlersOf(core, cluster.maxPayload, proofs),
     index: () => log.engine.index,
     maxCalls: limits.clusterCalls,
     answerKeptMs: limits.clusterFailoverMs,
@@ -294,8 +310,9 @@ function chainNews({ chains }: LocalCore, role: ChainRole): ChainNews {
 
 /** What gateways may have the leader do. */
 function handlersOf(
-  { publishing, withdrawals, optionServices, rfqs, settlement, accounts, past }: LocalCore,
+  { publishing, withdrawals, protections, optionServices, rfqs, settlement, accounts, past }: LocalCore,
   maxPayload: number,
+  proofs: ProofStore,
 ) {
   const services = (): NonNullable<typeof optionServices> => {
     if (optionServices === null) throw new Error('the leader has no wallet');
@@ -308,7 +325,7 @@ function handlersOf(
       const items = result.items.map((item) => (item.type === 'FAILED' ? item : { ...item, order: plain(item.order) }));
       return { ...result, items };
     },
-    rehearse: (...args: Parameters<typeof publishing.rehearse>) => publishing.rehearse(...args),
+    dryRun: (...args: Parameters<typeof publishing.dryRun>) => publishing.dryRun(...args),
     deploy: (...args: Parameters<NonNullable<typeof optionServices>['deployments']['deploy']>) =>
       services().deployments.deploy(...args),
     settle: (...args: Parameters<NonNullable<typeof optionServices>['settlements']['settle']>) =>
@@ -339,6 +356,7 @@ function handlersOf(
     optionBalances: (...args: Parameters<typeof accounts.options>) => accounts.options(...args),
     withdrawQuotes: (...args: Parameters<typeof withdrawals.withdraw>) => withdrawals.withdraw(...args),
     restoreQuotes: (...args: Parameters<typeof withdrawals.restore>) => withdrawals.restore(...args),
+    protect: (...args: Parameters<typeof protections.ask>) => protections.ask(...args),
     publishRfq: (...args: Parameters<typeof rfqs.publish>) => rfqs.publish(...args),
     openRfq: (...args: Parameters<typeof rfqs.open>) => rfqs.open(...args),
     cancelRfq: (...args: Parameters<typeof rfqs.cancel>) => rfqs.cancel(...args),
@@ -346,6 +364,9 @@ function handlersOf(
       if (past === null) throw new Error('the leader keeps no log');
       return sentAnswer(await past.ask(request), maxPayload);
     },
+    spendNonce: (...args: Parameters<ProofStore['spend']>) => proofs.spend(...args),
+    proveAddress: (...args: Parameters<ProofStore['prove']>) => proofs.prove(...args),
+    signOut: (...args: Parameters<ProofStore['signOut']>) => proofs.signOut(...args),
   };
 }
 
@@ -387,12 +408,7 @@ export async function startGateway(options: GatewayProcessOptions): Promise<Gate
     onFault,
   });
   logger.info({ member, index: replica.engine.index, term: replica.at.term }, 'replica caught up');
-  const keys = await KeyStore.open({
-    files: await ClusterKeyFiles.attach(cluster),
-    clock: systemClock,
-    random: systemRandom,
-    cacheSize: limits.keyCache,
-  });
+  const keys = await openKeyStore(await ClusterKeyFiles.attach(cluster), limits);
   const stopRoll = answerRoll(cluster, () => ({
     member,
     role: 'gateway',
@@ -426,6 +442,10 @@ export async function startGateway(options: GatewayProcessOptions): Promise<Gate
       await cluster.close();
     },
   };
+}
+
+function openKeyStore(files: KeyFiles, limits: Limits): Promise<KeyStore> {
+  return KeyStore.open({ files, clock: systemClock, random: systemRandom, cacheSize: limits.keyCache });
 }
 
 /** A gateway's engine takes its records from the cluster's log. */

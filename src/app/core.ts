@@ -1,3 +1,4 @@
+import type { ProofStore } from '../auth/proof-store.js';
 import type { ChainReader } from '../chain/contracts/chain-reader.js';
 import type { ChainHealth } from '../chain/follow/chain-health.js';
 import type { ChainRole } from '../engine/command.js';
@@ -12,6 +13,7 @@ import type { RfqPorts } from '../ws/ports.js';
 import type { PoolDeployments, Settlements } from '../http/options-routes.js';
 import type { OperatorTrading } from '../http/trading-routes.js';
 import type { VaultPrices } from '../http/vault-routes.js';
+import type { QuoteProtections } from '../http/protection-routes.js';
 import type { QuoteWithdrawals } from '../http/withdrawal-routes.js';
 import type { Chains } from './chains.js';
 
@@ -60,6 +62,7 @@ export interface Core {
   readonly chains: ChainsView;
   readonly publishing: QuotePublishing;
   readonly withdrawals: QuoteWithdrawals;
+  readonly protections: QuoteProtections;
   /** Null without a wallet. */
   readonly optionServices: OptionServices | null;
   readonly rfqs: CoreRfqs;
@@ -68,6 +71,8 @@ export interface Core {
   readonly accounts: AccountQueries;
   /** What the log says of the past; null where none is kept. */
   readonly past: PastQueries | null;
+  /** Where nonces are spent and proofs are kept; null: in this process. */
+  readonly proofs: ProofStore | null;
   /** Of the wallet that acts for clients on the settlement chain; null without one. */
   operatorAddress(): Hex | null;
   /** Resolves when both chains have been read to their heads. */

@@ -9,11 +9,13 @@ import { QuoteValidation, QuoteRules } from '../chain/publish/quote-validation.j
 import type { Engine } from '../engine/engine.js';
 import type { Clock } from '../engine/ports.js';
 import type { Hex, Order, Pool, PoolKey } from '../engine/quote.js';
-import type { Sequencer } from '../engine/sequencer.js';
+import type { EngineTime, Sequencer } from '../engine/sequencer.js';
 import type { TimedEvent } from '../feed/event-history.js';
 import { Feed, type FeedOptions } from '../feed/feed.js';
 import { readPastFills } from '../feed/past-fills.js';
 import type { CoverQueries } from '../http/cover-route.js';
+import type { PastQueries } from '../http/past-answers.js';
+import type { PastThread } from '../past/past-thread.js';
 import type { RfqDesk } from '../rfq/rfq-desk.js';
 import type { CoreRfqs } from './core.js';
 import type { ServiceOptions, CoreOptions } from './service-options.js';
@@ -89,7 +91,7 @@ export interface IntakeParts {
   /** Null without a wallet. */
   readonly intake: QuoteIntake | null;
   /** Everything but the publication. */
-  readonly rehearsal: QuoteDryRun;
+  readonly dryRun: QuoteDryRun;
 }
 
 /** Puts together the checks of posted quotes, and with a wallet their publication. */
@@ -100,10 +102,10 @@ export function openIntake({ engine, clock, limits }: CoreOptions, parts: Intake
   const { checksPerTurn } = limits;
   const known = { get: (quoteId: Hex) => knownOrder(engine, quoteId), whenDurable: () => sequencer.whenDurable() };
   const checks = new QuoteRules(signatures, nowSeconds, limits);
-  const rehearsal = new QuoteDryRun(known, pools, digests, signatures, checks, states, clock, checksPerTurn);
-  if (publisher === null) return { intake: null, rehearsal };
+  const dryRun = new QuoteDryRun(known, pools, digests, signatures, checks, states, clock, checksPerTurn);
+  if (publisher === null) return { intake: null, dryRun };
   const intakeChecks = new QuoteValidation(known, pools, checks, signatureChecks, states, clock, checksPerTurn);
-  return { intake: new QuoteIntake(known, intakeChecks, publisher, requestClock, limits), rehearsal };
+  return { intake: new QuoteIntake(known, intakeChecks, publisher, requestClock, limits), dryRun };
 }
 
 /** Parts that compute quote ids and check signatures. */
@@ -173,6 +175,23 @@ export async function countPastFills(
 ): Promise<void> {
   if (history === null) return;
   const start = { index: engine.index, tsMs: engine.tsMs };
-  const { pastGroupsPerTurn: groupsPerTurn, recentFills } = limits;
-  await readPastFills({ history, tickers, start, clock, groupsPerTurn, recentFills, isStopped });
+  const { pastGroupsPerTurn: groupsPerTurn, recentFills, tradesKept } = limits;
+  await readPastFills({ history, tickers, start, clock, groupsPerTurn, recentFills, tradesKept, isStopped });
+}
+
+/**
+ * Answers from the log what is durable. An answer waits for what is applied when it is asked for: a gateway may show an
+ * event a moment before this process has it back from the cluster's log.
+ */
+export function pastQueries(
+  past: Pick<PastThread, 'ask'>,
+  sequencer: Pick<Sequencer, 'whenDurable' | 'handedIndex'>,
+  time: Pick<EngineTime, 'nowMs'>,
+): PastQueries {
+  return {
+    async ask(request) {
+      await sequencer.whenDurable();
+      return past.ask({ ...request, throughIndex: sequencer.handedIndex, nowMs: time.nowMs() });
+    },
+  };
 }

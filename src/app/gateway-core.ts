@@ -1,3 +1,4 @@
+import type { ProofStore, SpendResult } from '../auth/proof-store.js';
 import { CallClient, type CallOptions, NoLeader } from '../cluster/calls.js';
 import type { ClusterConnection } from '../cluster/connection.js';
 import { UsageExchange } from '../cluster/usage.js';
@@ -15,6 +16,7 @@ import type { PastAnswer } from '../http/past-answers.js';
 import type { QuotePublishing } from '../http/publish-route.js';
 import type { CountedKind, Quotas } from '../quota/rate-limits.js';
 import type { OpenedRfqs } from '../rfq/rfq-desk.js';
+import type { ProtectionResult } from '../http/protection-routes.js';
 import type { QuoteWithdrawals, WithdrawalResult } from '../http/withdrawal-routes.js';
 import type { RfqPorts } from '../ws/ports.js';
 import { Deadline } from '../system/timers.js';
@@ -100,6 +102,11 @@ function isCounted(kind: string): kind is CountedKind {
   return COUNTED.includes(kind);
 }
 
+function unlessNoLeader(error: unknown): 'UNAVAILABLE' {
+  if (error instanceof NoLeader) return 'UNAVAILABLE';
+  throw error;
+}
+
 /** What is the same however often it is done. */
 const REPEATABLE = true;
 
@@ -179,7 +186,7 @@ export function openGatewayCore(
       return stale === null ? null : { code: delayCode(stale), message: stale };
     },
     submit: (caller, quotes) => orUnreachable(call('publish', [caller, quotes], REPEATABLE)),
-    rehearse: (quotes) => orUnreachable(call('rehearse', [quotes], REPEATABLE)),
+    dryRun: (quotes) => orUnreachable(call('dryRun', [quotes], REPEATABLE)),
   };
   const hasWallet = (): boolean => watch.news?.wallet !== null;
   const optionServices: OptionServices = {
@@ -213,7 +220,7 @@ export function openGatewayCore(
         () => 'UNAVAILABLE' as const,
       );
     },
-    publish: (rfq: Rfq, owner: string) =>
+    publish: (rfq: Rfq, owner: string | null) =>
       call<'OK' | 'STORAGE_FULL' | 'BUSY'>('publishRfq', [rfq, owner], false).catch(() => 'BUSY' as const),
     open: (request) =>
       call<OpenedRfqs>('openRfq', [request], false).catch((): OpenedRfqs => ({ type: 'REFUSED', why: 'BUSY' })),
@@ -236,6 +243,17 @@ export function openGatewayCore(
     time,
     chains,
     publishing,
+    protections: {
+      async ask(request) {
+        try {
+          // A signature counts once, so that it is sent to one leader alone; a timer is set the same each time.
+          return await call<ProtectionResult>('protect', [request], request.type === 'TIMER');
+        } catch (error) {
+          if (!(error instanceof NoLeader)) throw error;
+          return { type: 'NOT_NOW', refusal: watch.missing(clock.monotonicMs()) ?? error.message };
+        }
+      },
+    },
     withdrawals: { withdraw: withdrawing('withdrawQuotes'), restore: withdrawing('restoreQuotes') },
     optionServices,
     rfqs,
@@ -256,6 +274,16 @@ export function openGatewayCore(
     },
     past: {
       ask: (request) => call<SentAnswer>('past', [request], REPEATABLE).then(receivedAnswer, () => ({ type: 'BUSY' })),
+    },
+    proofs: {
+      // After a failover a nonce may be spent or not: the client asks for another.
+      spend: (use) => call<SpendResult>('spendNonce', [use], false).catch(unlessNoLeader),
+      prove: (keyId, address) =>
+        call<Awaited<ReturnType<ProofStore['prove']>>>('proveAddress', [keyId, address], REPEATABLE).catch(
+          unlessNoLeader,
+        ),
+      signOut: (session) =>
+        call<Awaited<ReturnType<ProofStore['signOut']>>>('signOut', [session], REPEATABLE).catch(unlessNoLeader),
     },
     operatorAddress: () => watch.news?.wallet ?? null,
     ready,

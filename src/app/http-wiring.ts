@@ -1,11 +1,14 @@
 import { hash } from 'node:crypto';
 import type { Logger } from 'pino';
 import { asyncApi, type ChannelDoc } from '../api-docs/asyncapi.js';
+import { Examples } from '../api-docs/examples.js';
+import { llmsText } from '../api-docs/llms.js';
 import { openApi, type RouteDoc } from '../api-docs/openapi.js';
-import { docsPage } from '../api-docs/page.js';
-import { optionDocs, orderbookDocs, statusDocs, tradingDocs } from '../api-docs/routes.js';
+import { docsPage, socketsPage } from '../api-docs/page.js';
+import { authDocs, optionDocs, orderbookDocs, statusDocs, tradingDocs } from '../api-docs/routes.js';
 import { socketDocs } from '../api-docs/sockets.js';
 import type { KeyStore } from '../auth/key-store.js';
+import type { TakerAccess } from '../auth/taker-access.js';
 import type { Limits } from '../config/limits.js';
 import type { Engine } from '../engine/engine.js';
 import type { Clock, Random } from '../engine/ports.js';
@@ -17,6 +20,7 @@ import {
   tickersRoute,
 } from '../http/feed-routes.js';
 import { type BookQueries, orderbookRoutes } from '../http/orderbook-routes.js';
+import { type ConnectionTimers, protectionRoutes } from '../http/protection-routes.js';
 import { publishRoute } from '../http/publish-route.js';
 import { AnswerHeaders, type LargeAnswerRunner, refuse, unavailable } from '../http/responses.js';
 import { socketCalls } from '../http/socket-calls.js';
@@ -37,6 +41,7 @@ import type {
 import { type OpenedServer, openServer } from '../net/open-server.js';
 import type { Quotas } from '../quota/rate-limits.js';
 import type { UnknownKeyGuard } from '../quota/unknown-key-guard.js';
+import { PACKAGE_VERSION } from '../system/package-version.js';
 import { yieldToEventLoop } from '../system/timers.js';
 import { onChain } from '../wire/primitives.js';
 import type { QuoteJson } from '../wire/quote-json.js';
@@ -52,7 +57,10 @@ export interface HttpWiringOptions {
   readonly symbols: readonly string[];
   readonly engine: Engine;
   readonly core: Core;
+  /** Timers that run while a connection is open. */
+  readonly connections: ConnectionTimers;
   readonly keys: KeyStore;
+  readonly takers: TakerAccess;
   readonly quotas: Quotas;
   readonly watch: RequestObserver;
   readonly unknownKeys: UnknownKeyGuard;
@@ -97,7 +105,7 @@ export function bookQueries(engine: Engine, records: Pick<Core['records'], 'when
 
 /** Puts the routes together and gives each its port. */
 export function createHttp(options: HttpWiringOptions): HttpWiring {
-  const { chainId, engine, core, keys, quotas, unknownKeys, watch, quoteJson, clock, limits } = options;
+  const { chainId, engine, core, keys, takers, quotas, unknownKeys, watch, quoteJson, clock, limits } = options;
   const { chains, records } = core;
   const book = bookQueries(engine, records);
   const turn = (): Promise<void> => yieldToEventLoop(clock);
@@ -105,6 +113,15 @@ export function createHttp(options: HttpWiringOptions): HttpWiring {
     allowOrigin: allowedOrigin(options.corsOrigins),
     // Asked for with every request, and next to always there is nothing to say.
     staleness: (nowMs) => staleness(chains, nowMs),
+  });
+  const protecting = protectionRoutes({
+    protections: core.protections,
+    connections: options.connections,
+    state: engine.protections,
+    whenDurable: () => records.whenDurable(),
+    takers: options.takers,
+    chainId,
+    limits,
   });
   const routes = [
     ...orderbookRoutes(
@@ -116,10 +133,23 @@ export function createHttp(options: HttpWiringOptions): HttpWiring {
       sha256Tag,
       options.largeAnswers,
       core.past,
+      takers,
     ),
-    eventsRoute(options.pastEvents, chainId, limits, options.largeAnswers),
+    eventsRoute(options.pastEvents, chainId, limits, options.largeAnswers, takers),
     publishRoute(core.publishing, quoteJson, chainId, limits, turn),
-    ...withdrawalRoutes(core.withdrawals, chainId, limits),
+    ...withdrawalRoutes(
+      core.withdrawals,
+      {
+        ordersOf: (provider) => engine.ordersOf(provider),
+        whenDurable: () => records.whenDurable(),
+        quoteJson,
+        answers: options.largeAnswers,
+        takers,
+      },
+      chainId,
+      limits,
+    ),
+    ...protecting.routes,
     tickersRoute(options.tickers, options.valuations, chainId, limits, options.largeAnswers),
     ...options.optionRoutes,
     ...statusRoutes(reasonsNotReady),
@@ -143,7 +173,7 @@ export function createHttp(options: HttpWiringOptions): HttpWiring {
   });
   return {
     routes,
-    calls: socketCalls(routes),
+    calls: socketCalls([...routes, ...protecting.socketOnly]),
     handler: core.replica === null ? router.handle : withSeq(router.handle, core.replica),
     refuseHead: (request) => router.refuseHead(request),
     isReady: () => reasonsNotReady().length === 0,
@@ -344,9 +374,6 @@ export function openRequestWatch(
   };
 }
 
-/** Of the interface, not of the program: it changes when clients have to. */
-const API_VERSION = '1.0.0';
-
 /** What the schemas of one deployment's interface depend on. */
 export interface DocumentedDeployment {
   /** The settlement chain's, as it goes on the wire. */
@@ -357,7 +384,13 @@ export interface DocumentedDeployment {
 
 /** Every route that is served, documented: a test compares it with the router's table. */
 export function documentedRoutes(limits: Limits, symbols: readonly string[]): RouteDoc[] {
-  return [...orderbookDocs(limits), ...optionDocs(symbols, limits), ...tradingDocs(symbols, limits), ...statusDocs()];
+  return [
+    ...orderbookDocs(limits),
+    ...authDocs(),
+    ...optionDocs(symbols, limits),
+    ...tradingDocs(symbols, limits),
+    ...statusDocs(),
+  ];
 }
 
 /** Every protocol that is spoken over sockets, by name. */
@@ -365,14 +398,17 @@ function documentedChannels(limits: Limits): Readonly<Record<string, ChannelDoc>
   return socketDocs(limits, Object.keys(SUBPROTOCOLS), READABLE_SUBPROTOCOL);
 }
 
-/** What is served at /openapi.json, /asyncapi.json and /docs, made once. */
+/** The documents of the API that are served, made once. */
 export function apiDocuments(limits: Limits, { chainId, symbols }: DocumentedDeployment): ApiDocuments {
   const routes = documentedRoutes(limits, symbols);
   const channels = documentedChannels(limits);
-  const info = { version: API_VERSION };
+  const info = { version: PACKAGE_VERSION };
+  const examples = new Examples(chainId, symbols);
   return {
-    openApi: JSON.stringify(onChain(openApi(routes, info), chainId)),
-    asyncApi: JSON.stringify(onChain(asyncApi(channels, info), chainId)),
+    openApi: JSON.stringify(onChain(openApi(routes, info, examples), chainId)),
+    asyncApi: JSON.stringify(onChain(asyncApi(channels, info, examples), chainId)),
     page: docsPage(onChain(routes, chainId), onChain(channels, chainId), info),
+    socketsPage: socketsPage(channels),
+    llms: llmsText(routes, channels, info),
   };
 }

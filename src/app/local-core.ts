@@ -4,8 +4,9 @@ import { GasBudget } from '../quota/gas-budget.js';
 import { RfqDesk } from '../rfq/rfq-desk.js';
 import type { Quotas } from '../quota/rate-limits.js';
 import { openFollowedChains, watchHeads } from './chain-wiring.js';
-import { openIntake, openSignatures, rfqPorts } from './engine-ports.js';
+import { openIntake, openSignatures, pastQueries, rfqPorts } from './engine-ports.js';
 import { openAccountQueries, openOptionServices, readsForClients } from './options-wiring.js';
+import { QuoteProtection } from './quote-protection.js';
 import { StoppableClock, quotePublishing } from './quote-publishing.js';
 import { quoteWithdrawals } from './quote-withdrawals.js';
 import type { Chains } from './chains.js';
@@ -58,6 +59,7 @@ export async function openLocalCore(
   const publishing = measuredPublishing(publisher, clock, metrics);
   const { chainId } = options.profile.settlement;
   const withdrawals = quoteWithdrawals({ engine, sequencer, signatures, chainId, nowSeconds, limits });
+  const protections = new QuoteProtection({ engine, sequencer, signatures, clock, chainId, nowSeconds, limits });
   let expiry: ExpiryTimer | null = null;
   let watches: ReturnType<typeof watchHeads> = [];
   return {
@@ -67,19 +69,20 @@ export async function openLocalCore(
     chains,
     publishing,
     withdrawals,
+    protections,
     optionServices,
     rfqs: rfqPorts(chains, new RfqDesk({ engine, sequencer, nowSeconds, random, limits })),
     settlement: reads,
     accounts: openAccountQueries(parts),
-    past: past && {
-      ask: (request) => past.ask({ ...request, throughIndex: sequencer.handedIndex, nowMs: time.nowMs() }),
-    },
+    past: past && pastQueries(past, sequencer, time),
+    proofs: null,
     operatorAddress: () => chains.settlementWallet?.address ?? null,
     ready,
     replica: null,
     refusal: () => journal.refusal(),
     start() {
       expiry = new ExpiryTimer({ engine, sequencer, time, clock, retryMs: limits.journalRetryMs });
+      protections.start();
       watches = watchHeads(options, chains);
       chains.follower.start();
     },
@@ -89,6 +92,7 @@ export async function openLocalCore(
       await chains.stop();
       await signing.signatureChecks.close();
       expiry?.stop();
+      protections.stop();
       await journal.flush();
     },
   };

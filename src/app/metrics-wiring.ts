@@ -33,7 +33,7 @@ export function measuredPublishing(
   return {
     takeQuotes: (caller, count) => publishing.takeQuotes(caller, count),
     refusal: () => publishing.refusal(),
-    rehearse: (quotes) => publishing.rehearse(quotes),
+    dryRun: (quotes) => publishing.dryRun(quotes),
     async submit(caller, quotes) {
       const startMs = clock.monotonicMs();
       const result = await publishing.submit(caller, quotes);

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { ChainReader } from '../chain/contracts/chain-reader.js';
 import { isChainFailure } from '../chain/contracts/contract-errors.js';
 import type { Profile } from '../chain/contracts/deployments.js';
-import { AccountBalances } from '../chain/options/account-balances.js';
+import { AccountBalances, longSupplies } from '../chain/options/account-balances.js';
 import { type ChainSeconds, OptionSeries, PoolListing } from '../chain/options/option-series.js';
 import { Oracles } from '../chain/options/oracles.js';
 import { PoolIndexWait, PoolDeployer } from '../chain/options/pool-deployer.js';
@@ -21,6 +21,7 @@ import type { QuotePublishing } from '../http/publish-route.js';
 import { accountRoutes, type AccountQueries } from '../http/account-routes.js';
 import { poolRoutes, settlementRoutes } from '../http/options-routes.js';
 import type { TickerValuations } from '../http/feed-routes.js';
+import { OpenInterest } from '../market/open-interest.js';
 import { Valuations } from '../market/valuation.js';
 import { oracleRoutes, type OracleRouteParts } from '../http/oracle-routes.js';
 import type { Caller, Route } from '../http/router.js';
@@ -171,10 +172,16 @@ export function openValuations(
     clock,
     limits,
   });
+  const interest = new OpenInterest({ readSupplies: (pools) => longSupplies(settlement, pools), clock, limits });
   return {
     async prepare(pools) {
-      const value = await valuations.prepare(pools);
-      return (ticker) => ({ instrument: series.instrument(ticker.pool), valuation: value(ticker) });
+      const all = [...pools];
+      const [value, held] = await Promise.all([valuations.prepare(all), interest.prepare(all)]);
+      return (ticker) => ({
+        instrument: series.instrument(ticker.pool),
+        openInterest: held(ticker.pool)?.toString() ?? null,
+        valuation: value(ticker),
+      });
     },
   };
 }

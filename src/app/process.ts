@@ -88,6 +88,7 @@ const CONTENT_TYPES: Readonly<Partial<Record<string, string>>> = {
   '.css': 'text/css; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
   '.svg': 'image/svg+xml',
+  '.txt': 'text/plain; charset=utf-8',
 };
 
 /** The files right in the directory, of the kinds that a page is made of; none when it was not built. */

@@ -10,7 +10,7 @@ import type { Chains } from './chains.js';
 export interface QuotePublishingParts {
   /** Null: there is no wallet. */
   readonly intake: QuoteIntake | null;
-  readonly rehearsal: QuoteDryRun;
+  readonly dryRun: QuoteDryRun;
   readonly quotas: Quotas;
   readonly operatorGas: GasBudget;
   readonly journal: Journal;
@@ -21,10 +21,10 @@ export interface QuotePublishingParts {
 
 /** Publishing by the operator's wallet: refuses what cannot be published, and charges the caller's day for gas. */
 export function quotePublishing(parts: QuotePublishingParts): QuotePublishing {
-  const { intake, rehearsal, quotas, operatorGas, journal, chains, staleness } = parts;
-  const always: Pick<QuotePublishing, 'takeQuotes' | 'rehearse'> = {
+  const { intake, dryRun, quotas, operatorGas, journal, chains, staleness } = parts;
+  const always: Pick<QuotePublishing, 'takeQuotes' | 'dryRun'> = {
     takeQuotes: (caller, count) => quotas.takeQuotes(caller, count),
-    rehearse: (quotes) => rehearsal.run(quotes),
+    dryRun: (quotes) => dryRun.run(quotes),
   };
   if (intake === null) {
     const message = 'No wallet is configured to publish with: set walletKey or walletKeyFile';

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { KeyStore } from '../auth/key-store.js';
+import type { Privacy } from '../auth/taker-access.js';
 import type { Profile } from '../chain/contracts/deployments.js';
 import type { OperatorAccount } from '../chain/wallet/open-wallets.js';
 import type { Limits } from '../config/limits.js';
@@ -52,6 +53,10 @@ export interface ServiceOptions extends ServerChoice, ListenerPorts {
   /** File descriptors that the process may still open; absent: nobody knows. */
   readonly spareDescriptors?: () => number;
   readonly corsOrigins: readonly string[];
+  /** As the setting of that name; absent: open. */
+  readonly privacy?: Privacy;
+  /** Hosts that people sign in at; none: this machine alone. */
+  readonly signInDomains?: readonly string[];
   /** Proxies whose X-Forwarded-For names the client; none by default. */
   readonly trustedProxies?: readonly string[];
   /** What is served at /; none by default. */

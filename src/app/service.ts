@@ -1,9 +1,15 @@
+import type { KeyStore } from '../auth/key-store.js';
+import { LocalProofStore, type ProofStore } from '../auth/proof-store.js';
 import { QuoteDigest } from '../auth/quote-signature.js';
+import { SignIn } from '../auth/sign-in.js';
+import { TakerAccess } from '../auth/taker-access.js';
+import { acceptsSignature } from '../chain/contracts/contract-signature.js';
 import { FillPlans } from '../chain/options/fill-plans.js';
 import { OptionSeries, PoolNames } from '../chain/options/option-series.js';
 import { eventsBefore } from '../feed/event-history.js';
 import { EventPages } from '../feed/event-pages.js';
 import { TopicIndex } from '../feed/topic-index.js';
+import { authRoutes } from '../http/auth-routes.js';
 import { bookRoute } from '../http/feed-routes.js';
 import { coverRoute } from '../http/cover-route.js';
 import { rfqRoutes } from '../http/rfq-routes.js';
@@ -27,6 +33,7 @@ import { chainsJson, measuredOptions, measuredPublish, measureEngine, timeFanOut
 import { createOptionRoutes, openValuations } from './options-wiring.js';
 import type { ServiceOptions } from './service-options.js';
 import { openLocalCore } from './local-core.js';
+import { OpenConnections } from './quote-protection.js';
 
 export interface Service {
   readonly port: number;
@@ -41,6 +48,23 @@ export interface Service {
   adoptQuotas(table: QuotaTable): void;
   /** Takes nothing new, finishes what is under way, closes sockets with 1012, and resolves when all is still. */
   stop(): Promise<void>;
+}
+
+/** What a key has proven here, or a session that has ended here, counts from the next request on. */
+function shownAtOnce(proofs: ProofStore, keys: KeyStore): ProofStore {
+  return {
+    spend: (use) => proofs.spend(use),
+    async prove(...proof) {
+      const result = await proofs.prove(...proof);
+      if (result === 'PROVEN') await keys.refresh();
+      return result;
+    },
+    async signOut(session) {
+      const result = await proofs.signOut(session);
+      if (result === 'SIGNED_OUT') await keys.refresh();
+      return result;
+    },
+  };
 }
 
 /** Assembles one service over its ports and starts it. Rejects when its port is taken; then nothing is left running. */
@@ -79,8 +103,23 @@ export async function startService(given: ServiceOptions): Promise<Service> {
   const poolNames = new PoolNames(() => engine.pools(), series);
   const turns = new TurnBudget(clock, limits.slicesPerTurn);
   const unknownKeys = new UnknownKeyGuard(limits, clock);
+  const takers = new TakerAccess(options.privacy ?? 'open', () => core.operatorAddress());
+  const signIns = new SignIn({
+    chainId: profile.settlement.chainId,
+    domains: options.signInDomains ?? [],
+    nonces: keys.sealed('nonce'),
+    proofs: core.proofs === null ? new LocalProofStore(keys, clock, limits) : shownAtOnce(core.proofs, keys),
+    startSession: (...session) => keys.startSession(...session),
+    sessionOf: (token) => keys.sessionOf(token),
+    isContractSignature: (...signed) => acceptsSignature(core.settlement, ...signed),
+    clock,
+    random,
+    limits,
+  });
+  const connections = new OpenConnections(core.protections, clock, logFault);
   const hub = new Gateway({
     chainId,
+    takers,
     topics,
     feed,
     chains: () => chainsJson(chains, clock),
@@ -108,6 +147,7 @@ export async function startService(given: ServiceOptions): Promise<Service> {
     ...createOptionRoutes({ ...options, ...core, services: core.optionServices }),
     ...rfqRoutes({
       covers,
+      takers,
       rfqs: engine.rfqs,
       desk: core.rfqs,
       poolAddressOf: (poolKey) => core.rfqs.poolAddressOf(poolKey),
@@ -117,8 +157,10 @@ export async function startService(given: ServiceOptions): Promise<Service> {
       answers: largeAnswers,
       limits,
     }),
+    ...authRoutes({ signIns, chainId, limits }),
     coverRoute({
       covers,
+      takers,
       plans: new FillPlans(core.settlement, profile.contracts),
       quoteJson,
       chainId,
@@ -142,7 +184,7 @@ export async function startService(given: ServiceOptions): Promise<Service> {
       limits,
       largeAnswers,
     ),
-    quoteHistoryRoute(core.past, limits, largeAnswers),
+    quoteHistoryRoute(core.past, limits, largeAnswers, takers),
     bookProofRoute(core.past, chainId, limits, largeAnswers),
     ...marketRoutes({
       trades,
@@ -153,6 +195,7 @@ export async function startService(given: ServiceOptions): Promise<Service> {
       limits,
     }),
     ...readableOrdersRoutes({
+      takers,
       book: bookQueries(engine, records),
       readable: readableJson,
       symbols: series.symbols,
@@ -169,6 +212,8 @@ export async function startService(given: ServiceOptions): Promise<Service> {
     chainId,
     symbols: options.profile.tokens.map(({ symbol }) => symbol),
     core,
+    connections,
+    takers,
     quotas,
     unknownKeys,
     watch: openRequestWatch(logger, clock, random, metrics, limits.troubleCalmMs),
@@ -180,6 +225,7 @@ export async function startService(given: ServiceOptions): Promise<Service> {
       localRpcUrl: null,
       ...options.page,
       chainId,
+      privacy: takers.privacy,
       router: profile.contracts.erc20Router.address,
     },
     optionRoutes,
@@ -208,10 +254,11 @@ export async function startService(given: ServiceOptions): Promise<Service> {
   fanOutAdded?.();
   records.onEvents((committed) => trades.onRecords(committed));
   records.onEvents((committed) => {
-    for (const { owner, message } of rfqStatusMessages(committed, engine.rfqs, ofRfqs)) hub.push(owner, message);
+    for (const { owner, message } of rfqStatusMessages(committed, engine.rfqs, ofRfqs))
+      hub.pushRfqStatus(owner, message);
   });
-  const unwatchKeys = keys.onChange(({ id }) => {
-    quotas.forget(id);
+  const unwatchKeys = keys.onChange(({ id, onlySessions }) => {
+    if (onlySessions !== true) quotas.forget(id);
     hub.onKeyChange(id);
   });
 
@@ -243,6 +290,7 @@ export async function startService(given: ServiceOptions): Promise<Service> {
     const cancelTimeUp = clock.after(limits.stopPatienceMs, () => core.endWaits());
     await server.close(CloseCode.serviceRestart, 'service restart');
     cancelTimeUp();
+    connections.stop();
     await core.stop();
     unwatchKeys();
   }

@@ -3,16 +3,20 @@ import { dirname, join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import Type, { type Static } from 'typebox';
 import type { Clock, Random } from '../engine/ports.js';
+import type { Hex } from '../engine/quote.js';
 import { makeDirectory } from '../system/make-directory.js';
-import { compile } from '../wire/validation.js';
+import { type Check, compile } from '../wire/validation.js';
 import { pause } from '../system/timers.js';
 
 export const TIERS = ['free', 'paid'] as const;
 export const KeyTier = Type.Enum([...TIERS], { type: 'string' });
 export type KeyTier = Static<typeof KeyTier>;
 
-/** Rights that a key has only where it was created with them. `operator`: to act with the operator's wallet. */
-export const SCOPES = ['operator'] as const;
+/**
+ * Rights that a key has only where it was created with them. `operator`: to act with the operator's wallet.
+ * `takers:all`: to see every taker's private quotes and requests where these are shown to proven takers alone.
+ */
+export const SCOPES = ['operator', 'takers:all'] as const;
 export const Scope = Type.Enum([...SCOPES], { type: 'string' });
 export type Scope = Static<typeof Scope>;
 
@@ -39,25 +43,79 @@ const Ledger = Type.Object(
   { additionalProperties: false, description: 'Content of the file that the keys are kept in.' },
 );
 
+/** Addresses that the holder of a key has proven, in lower case, the oldest first. */
+export const ProofRecord = Type.Object(
+  {
+    keyId: KeyRecord.properties.id,
+    addresses: Type.Array(Type.Unsafe<Hex>(Type.String({ pattern: '^0x[0-9a-f]{40}$' }))),
+  },
+  { additionalProperties: false },
+);
+export type ProofRecord = Static<typeof ProofRecord>;
+
+/** A session whose user has signed out before it expires. */
+export const SignedOutSession = Type.Object(
+  {
+    /** Of `sessionIdOf`. */
+    id: Type.String({ pattern: '^[0-9a-f]{32}$' }),
+    keyId: KeyRecord.properties.id,
+    /** Unix milliseconds. */
+    expiresAtMs: Type.Integer(),
+  },
+  { additionalProperties: false },
+);
+export type SignedOutSession = Static<typeof SignedOutSession>;
+
+const ProofLedger = Type.Object(
+  {
+    version: Type.Literal(1),
+    proofs: Type.Array(ProofRecord),
+    /** Absent: none. */
+    signedOut: Type.Optional(Type.Array(SignedOutSession)),
+  },
+  { additionalProperties: false, description: 'Content of the file that proven addresses are kept in.' },
+);
+
+/** What sign-ins have left: addresses that keys have proven, and sessions that ended early. */
+export interface Proofs {
+  readonly proofs: readonly ProofRecord[];
+  readonly signedOut: readonly SignedOutSession[];
+}
+
 const checkLedger = compile(Ledger, 3);
+const checkProofs = compile(ProofLedger, 3);
 
 /** Throws when the text is no ledger of this version. */
 export function parseLedger(text: string | null, fileName: string): KeyRecord[] {
-  if (text === null) return [];
+  return text === null ? [] : parseFile(text, fileName, 'keys', checkLedger).keys;
+}
+
+export function formatLedger(keys: readonly KeyRecord[]): string {
+  return `${JSON.stringify({ version: 1, keys }, null, 2)}\n`;
+}
+
+/** Throws when the text is no list of proofs of this version. */
+export function parseProofs(text: string | null, fileName: string): Proofs {
+  if (text === null) return { proofs: [], signedOut: [] };
+  const { proofs, signedOut = [] } = parseFile(text, fileName, 'proofs', checkProofs);
+  return { proofs, signedOut };
+}
+
+export function formatProofs({ proofs, signedOut }: Proofs): string {
+  return `${JSON.stringify({ version: 1, proofs, ...(signedOut.length > 0 && { signedOut }) })}\n`;
+}
+
+function parseFile<T>(text: string, fileName: string, what: string, check: Check<T>): T {
   let content: unknown;
   try {
     content = JSON.parse(text);
   } catch (error) {
     throw new Error(`${fileName} is not JSON`, { cause: error });
   }
-  const result = checkLedger(content);
-  if (result.ok) return result.value.keys;
+  const result = check(content);
+  if (result.ok) return result.value;
   const wrong = result.errors.map(({ instancePath, message }) => `${instancePath || '/'} ${message}`);
-  throw new Error(`${fileName} is not a list of keys that this version reads: ${wrong.join('; ')}`);
-}
-
-export function formatLedger(keys: readonly KeyRecord[]): string {
-  return `${JSON.stringify({ version: 1, keys }, null, 2)}\n`;
+  throw new Error(`${fileName} is not a list of ${what} that this version reads: ${wrong.join('; ')}`);
 }
 
 const OWNER_ONLY = 0o600;

@@ -1,19 +1,27 @@
 import { createHmac } from 'node:crypto';
 import type { CancelTimer, Clock, Random } from '../engine/ports.js';
+import type { Hex } from '../engine/quote.js';
 import { LruMap } from '../system/lru-map.js';
 import {
   createApiKey,
   formatLedger,
+  formatProofs,
   isWellFormedKey,
   type KeyFiles,
   type KeyRecord,
   parseLedger,
+  parseProofs,
+  type Proofs,
+  type SignedOutSession,
   type Scope,
   type KeyTier,
 } from './key-file.js';
+import { formatSession, isSessionToken, readSession, SealedBytes, sessionIdOf } from './session-token.js';
 
 /** The file that the keys are kept in. */
 export const LEDGER = 'keys.json';
+/** Proven addresses are in a file of their own: who may write it makes no keys. */
+export const PROOFS = 'proofs.json';
 export const SECRET = 'keys.secret';
 const SECRET_BYTES = 32;
 const ID_BYTES = 8;
@@ -25,16 +33,27 @@ export interface KeyHolder {
   readonly tier: KeyTier;
   /** Absent: none. */
   readonly scopes?: readonly Scope[];
+  /** Addresses that it has proven by a sign-in, in lower case. Absent: none. */
+  readonly proven?: readonly Hex[];
+  /** Of a session: when it ends, in Unix milliseconds. Absent: it does not. */
+  readonly expiresAtMs?: number;
 }
 
-/** A key whose tier or scopes changed: `tier` is its present one, or null once it is revoked. */
+/**
+ * A key whose tier or scopes changed, or that lost an address: `tier` is its present one, or null once it is revoked.
+ * `onlySessions`: sessions of it have ended, and the key itself is as it was.
+ */
 export interface KeyChange {
   readonly id: string;
+  readonly onlySessions?: true;
   readonly tier: KeyTier | null;
 }
 
 /** A key without its hash. */
-export type KeyInfo = Omit<KeyRecord, 'hash'>;
+export interface KeyInfo extends Omit<KeyRecord, 'hash'> {
+  /** Absent: none. */
+  readonly proven?: readonly Hex[];
+}
 
 export interface KeyStoreOptions {
   readonly files: KeyFiles;
@@ -54,11 +73,15 @@ export interface KeyStoreOptions {
 export class KeyStore {
   readonly #options: KeyStoreOptions;
   readonly #secret: Buffer;
+  readonly #sessions: SealedBytes;
   readonly #listeners = new Set<(change: KeyChange) => void>();
   /** Keys in force, by hash. */
   #holders = new Map<string, KeyHolder>();
+  #byId = new Map<string, KeyHolder>();
   readonly #verified: LruMap<string, KeyHolder>;
   #keys: readonly KeyRecord[] = [];
+  /** Sessions that ended early, by id. */
+  #signedOut = new Map<string, SignedOutSession>();
   #stamp: string | null = null;
   #cancelWatch: CancelTimer = () => undefined;
   /** Settles when the read or update under way has; they take turns, so an older content never replaces a newer. */
@@ -101,19 +124,107 @@ export class KeyStore {
   private constructor(options: KeyStoreOptions, secret: Buffer) {
     this.#options = options;
     this.#secret = secret;
+    this.#sessions = this.sealed('session');
     this.#verified = new LruMap(options.cacheSize);
   }
 
-  /** The holder of this key. Synchronous; a single map lookup for a known key. */
+  /** The holder of this key, or of this session's key. Synchronous; a single map lookup for a known key. */
   verify(rawKey: string | undefined): KeyHolder | 'MISSING' | 'NOT_FOUND' {
     if (rawKey === undefined || rawKey === '') return 'MISSING';
     const known = this.#verified.get(rawKey);
-    if (known !== undefined) return known;
-    if (!isWellFormedKey(rawKey)) return 'NOT_FOUND';
-    const holder = this.#holders.get(this.#hash(rawKey));
+    if (known !== undefined) return this.#hasEnded(known) ? 'NOT_FOUND' : known;
+    const holder = isSessionToken(rawKey) ? this.#sessionHolder(rawKey) : this.#keyHolder(rawKey);
     if (holder === undefined) return 'NOT_FOUND';
     this.#verified.set(rawKey, holder);
     return holder;
+  }
+
+  #keyHolder(rawKey: string): KeyHolder | undefined {
+    return isWellFormedKey(rawKey) ? this.#holders.get(this.#hash(rawKey)) : undefined;
+  }
+
+  /** A session has all that its key has, and the address that it was signed in with. */
+  #sessionHolder(token: string): KeyHolder | undefined {
+    const session = readSession(token, this.#sessions);
+    const key = session === null ? undefined : this.#byId.get(session.keyId);
+    if (session === null || key === undefined || this.#signedOut.has(sessionIdOf(token))) return undefined;
+    const { proven = [] } = key;
+    const { address, expiresAtMs } = session;
+    const holder = { ...key, proven: proven.includes(address) ? proven : [...proven, address], expiresAtMs };
+    return this.#hasEnded(holder) ? undefined : holder;
+  }
+
+  #hasEnded({ expiresAtMs }: KeyHolder): boolean {
+    return expiresAtMs !== undefined && expiresAtMs <= this.#options.clock.wallMs();
+  }
+
+  /** A token that stands for the key and that address until then, at every process that has these keys. */
+  startSession(keyId: string, address: Hex, expiresAtMs: number): string {
+    return formatSession({ keyId, address, expiresAtMs }, this.#sessions);
+  }
+
+  /** The session of a token; null: it is no token of these keys. */
+  sessionOf(token: string): SignedOutSession | null {
+    const session = readSession(token, this.#sessions);
+    return session && { id: sessionIdOf(token), keyId: session.keyId, expiresAtMs: session.expiresAtMs };
+  }
+
+  /** Ends a session of a key before it expires. `most`: such sessions that are kept, of all keys and of one. */
+  async signOut(
+    session: SignedOutSession,
+    most: { readonly signedOut: number; readonly signedOutPerKey: number },
+  ): Promise<'SIGNED_OUT' | 'TOO_MANY'> {
+    let result: 'SIGNED_OUT' | 'TOO_MANY' = 'SIGNED_OUT';
+    await this.#updateProofs((current) => {
+      const nowMs = this.#options.clock.wallMs();
+      const kept = current.signedOut.filter(({ id, expiresAtMs }) => expiresAtMs > nowMs && id !== session.id);
+      const ofKey = kept.filter(({ keyId }) => keyId === session.keyId).length;
+      result = kept.length >= most.signedOut || ofKey >= most.signedOutPerKey ? 'TOO_MANY' : 'SIGNED_OUT';
+      return result === 'TOO_MANY' ? current : { ...current, signedOut: [...kept, session] };
+    });
+    return result;
+  }
+
+  /** Bytes that only processes with these keys can make, of one purpose. */
+  sealed(purpose: string): SealedBytes {
+    return new SealedBytes(createHmac('sha256', this.#secret).update(`sealed ${purpose}`).digest());
+  }
+
+  /** Writes down that the key's holder has proven that address, of at most `most`. */
+  async prove(keyId: string, address: Hex, most: number): Promise<'PROVEN' | 'TOO_MANY' | 'NOT_FOUND'> {
+    await this.refresh();
+    const holder = this.#byId.get(keyId);
+    if (holder === undefined) return 'NOT_FOUND';
+    if (holder.proven?.includes(address) === true) return 'PROVEN';
+    let result: 'PROVEN' | 'TOO_MANY' = 'PROVEN';
+    await this.#updateProofs((current) => {
+      const { proofs } = current;
+      const addresses = proofs.find((proof) => proof.keyId === keyId)?.addresses ?? [];
+      if (addresses.includes(address)) return current;
+      result = addresses.length < most ? 'PROVEN' : 'TOO_MANY';
+      if (result === 'TOO_MANY') return current;
+      // Of revoked keys nothing is kept.
+      const others = proofs.filter((proof) => proof.keyId !== keyId && this.#byId.has(proof.keyId));
+      return { ...current, proofs: [...others, { keyId, addresses: [...addresses, address] }] };
+    });
+    return result;
+  }
+
+  /** Takes its proven addresses from a key. Returns how many there were. */
+  async unprove(keyId: string): Promise<number> {
+    let count = 0;
+    await this.#updateProofs(({ proofs, signedOut }) => {
+      count = proofs.find((proof) => proof.keyId === keyId)?.addresses.length ?? 0;
+      return { proofs: proofs.filter((proof) => proof.keyId !== keyId), signedOut };
+    });
+    return count;
+  }
+
+  /** Looks at once whether another process changed the keys. */
+  async refresh(): Promise<void> {
+    await this.#inTurn(async () => {
+      if ((await this.#readStamp()) !== this.#stamp) await this.#load();
+    });
   }
 
   /** The key is returned this once and never again. Throws when the label is not 1 to 100 printable characters. */
@@ -137,8 +248,9 @@ export class KeyStore {
   /** Oldest first, revoked ones too. */
   list(): KeyInfo[] {
     return this.#keys.map(({ id, tier, scopes, label, createdAt, revokedAt }) => {
-      const given = { ...(scopes !== undefined && { scopes }), label, createdAt };
-      return { id, tier, ...given, ...(revokedAt !== undefined && { revokedAt }) };
+      const proven = this.#byId.get(id)?.proven;
+      const given = { ...(scopes !== undefined && { scopes }), ...(proven !== undefined && { proven }) };
+      return { id, tier, ...given, label, createdAt, ...(revokedAt !== undefined && { revokedAt }) };
     });
   }
 
@@ -181,9 +293,7 @@ export class KeyStore {
   watch(periodMs: number, onFault: (error: unknown) => void): void {
     const look = async (): Promise<void> => {
       try {
-        await this.#inTurn(async () => {
-          if ((await this.#options.files.stamp(LEDGER)) !== this.#stamp) await this.#load();
-        });
+        await this.refresh();
       } catch (error) {
         onFault(error);
       }
@@ -214,6 +324,18 @@ export class KeyStore {
     });
   }
 
+  async #updateProofs(change: (proofs: Proofs) => Proofs): Promise<void> {
+    await this.#inTurn(async () => {
+      await this.#options.files.update(PROOFS, (current) => formatProofs(change(parseProofs(current, PROOFS))));
+      await this.#load();
+    });
+  }
+
+  async #readStamp(): Promise<string> {
+    const { files } = this.#options;
+    return `${await files.stamp(LEDGER)} ${await files.stamp(PROOFS)}`;
+  }
+
   async #inTurn(task: () => Promise<void>): Promise<void> {
     const turn = this.#turn.then(task);
     this.#turn = turn.catch(() => undefined);
@@ -223,29 +345,44 @@ export class KeyStore {
   /** The stamp is taken first: a change between the two is then seen at the next look. */
   async #load(): Promise<void> {
     const { files } = this.#options;
-    const stamp = await files.stamp(LEDGER);
+    const stamp = await this.#readStamp();
     const text = await files.read(LEDGER);
     // An editor may remove the file before it writes the new one: that must not revoke any key.
     if (text === null && this.#stamp !== null) throw new Error(`${LEDGER} is gone`);
-    this.#adopt(parseLedger(text, LEDGER));
+    this.#adopt(parseLedger(text, LEDGER), parseProofs(await files.read(PROOFS), PROOFS));
     this.#stamp = stamp;
   }
 
-  #adopt(keys: readonly KeyRecord[]): void {
+  #adopt(keys: readonly KeyRecord[], { proofs, signedOut }: Proofs): void {
     const before = this.#holders;
+    const endedBefore = this.#signedOut;
+    this.#signedOut = new Map(signedOut.map((session) => [session.id, session]));
     // Two lists that were put together may have a key twice: as it was before it was revoked, too.
     const revoked = new Set(keys.filter(({ revokedAt }) => revokedAt !== undefined).map(({ hash }) => hash));
     const inForce = keys.filter(({ hash }) => !revoked.has(hash));
     this.#keys = keys;
-    this.#holders = new Map(
-      inForce.map(({ hash, id, tier, scopes }) => [hash, { id, tier, ...(scopes !== undefined && { scopes }) }]),
-    );
+    const provenBy = new Map(proofs.map(({ keyId, addresses }) => [keyId, addresses]));
+    const holders = inForce.map(({ hash, id, tier, scopes }): [string, KeyHolder] => {
+      const proven = provenBy.get(id);
+      return [hash, { id, tier, ...(scopes !== undefined && { scopes }), ...(proven !== undefined && { proven }) }];
+    });
+    this.#holders = new Map(holders);
+    this.#byId = new Map(holders.map(([, holder]) => [holder.id, holder]));
     const changes: KeyChange[] = [];
-    for (const [hash, { id, tier, scopes = [] }] of before) {
+    let hasGained = false;
+    for (const [hash, { id, tier, scopes = [], proven = [] }] of before) {
       const now = this.#holders.get(hash);
       const isSame = now?.tier === tier && String(now.scopes ?? []) === String(scopes);
-      if (!isSame) changes.push({ id, tier: now?.tier ?? null });
+      const hasLost = proven.some((address) => now?.proven?.includes(address) !== true);
+      if (!isSame || hasLost) changes.push({ id, tier: now?.tier ?? null });
+      else if ((now.proven?.length ?? 0) > proven.length) hasGained = true;
     }
+    const ended = signedOut.filter(({ id }) => !endedBefore.has(id));
+    for (const id of new Set(ended.map(({ keyId }) => keyId))) {
+      changes.push({ id, tier: this.#byId.get(id)?.tier ?? null, onlySessions: true });
+    }
+    // Nothing that the key may do has ended: its quotas and sockets stay as they are.
+    if (hasGained) this.#verified.clear();
     if (changes.length === 0) return;
     this.#verified.clear();
     for (const listener of this.#listeners) for (const change of changes) listener(change);

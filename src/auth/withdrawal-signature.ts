@@ -1,9 +1,12 @@
-import type { SignedNonce } from '../engine/command.js';
+import type { FillBounds, SignedNonce } from '../engine/command.js';
 import type { Hex } from '../engine/quote.js';
 import { Keccak256, MAX_MESSAGE_BYTES, toHex } from './keccak256.js';
 
 const DOMAIN_TYPE = 'EIP712Domain(string name,string version,uint256 chainId)';
 const FIELDS = '(address provider,bytes32[] quoteIds,uint256 nonce,uint256 deadline)';
+const KEY_FIELDS = '(address provider,string keyId,uint256 nonce,uint256 deadline)';
+const LIMIT_FIELDS =
+  '(address provider,address poolAddress,uint256 contracts,uint256 fills,uint256 windowSeconds,uint256 nonce,uint256 deadline)';
 const WORD_BYTES = 32;
 
 /** The two EIP-712 types that a provider signs. */
@@ -16,11 +19,23 @@ export interface SignedWithdrawal extends SignedNonce {
   readonly quoteIds: readonly Hex[];
 }
 
+export interface SignedAuthorization extends SignedNonce {
+  readonly provider: Hex;
+  readonly keyId: string;
+}
+
+export interface SignedFillLimit extends SignedNonce {
+  readonly provider: Hex;
+  readonly poolAddress: Hex;
+  /** All 0: there is no limit any more. */
+  readonly bounds: FillBounds;
+}
+
 /** Ids whose words make one message for the hash. */
 export const MOST_SIGNED_IDS = Math.floor(MAX_MESSAGE_BYTES / WORD_BYTES);
 
 /**
- * EIP-712 digests of withdrawals: domain `{name: 'Quotebook', version: '1', chainId}`, which no contract has. `chainId`
+ * EIP-712 digests of withdrawals and of what protects quotes: domain `{name: 'Quotebook', version: '1', chainId}`, which no contract has. `chainId`
  * is the settlement chain's.
  */
 export class WithdrawalDigest {
@@ -39,8 +54,22 @@ export class WithdrawalDigest {
   /** The hash that the provider signs. */
   of(type: WithdrawalType, { provider, quoteIds, nonce, deadline }: SignedWithdrawal): Hex {
     const ids = this.#hash(quoteIds.map(word));
-    const values = [word(provider), ids, uint(nonce), uint(BigInt(deadline))];
-    const struct = this.#hash([this.#text(`${type}${FIELDS}`), ...values]);
+    return this.#of(`${type}${FIELDS}`, [word(provider), ids], { nonce, deadline });
+  }
+
+  /** Of what lets an API key act for the provider, or no longer. */
+  ofKey(type: 'AuthorizeKey' | 'RevokeKey', { provider, keyId, ...signed }: SignedAuthorization): Hex {
+    return this.#of(`${type}${KEY_FIELDS}`, [word(provider), this.#text(keyId)], signed);
+  }
+
+  ofFillLimit({ provider, poolAddress, bounds, ...signed }: SignedFillLimit): Hex {
+    const { contracts, fills, seconds } = bounds;
+    const values = [word(provider), word(poolAddress), uint(contracts), uint(BigInt(fills)), uint(BigInt(seconds))];
+    return this.#of(`SetFillLimit${LIMIT_FIELDS}`, values, signed);
+  }
+
+  #of(type: string, values: readonly Buffer[], { nonce, deadline }: SignedNonce): Hex {
+    const struct = this.#hash([this.#text(type), ...values, uint(nonce), uint(BigInt(deadline))]);
     return toHex(this.#hash([Buffer.from([0x19, 0x01]), this.#domain, struct]));
   }
 

@@ -11,23 +11,27 @@ import { type CliCommand, type CommandIo, EXIT_FAILED, EXIT_OK, EXIT_USAGE, Usag
 /** Where the keys are: in a directory, or in a cluster of that profile. */
 const KEY_SETTINGS = ['dataDir', ...CLUSTER_SETTINGS] as const;
 
-const help = `quotebook keys create [--tier free|paid] [--scope operator] [--label TEXT] [FLAGS]
+const help = `quotebook keys create [--tier free|paid] [--scope SCOPES] [--label TEXT] [FLAGS]
 quotebook keys list [FLAGS]
 quotebook keys change ID --tier free|paid [FLAGS]
 quotebook keys revoke ID [FLAGS]
+quotebook keys unprove ID [FLAGS]
 
-create: makes an API key and prints it, this once: only its hash is kept.
-list:   shows all keys by id, without the keys themselves.
-change: puts a key under another tier's quotas. A running server follows within seconds.
-revoke: ends a key. A running server closes its connections within seconds.
+create:  makes an API key and prints it, this once: only its hash is kept.
+list:    shows all keys by id, without the keys themselves.
+change:  puts a key under another tier's quotas. A running server follows within seconds.
+revoke:  ends a key. A running server closes its connections within seconds.
+unprove: takes the addresses from a key that it has proven by sign-ins.
 
 Works on the data directory, with or without a running server; with --cluster on the keys of a cluster.
 
   --tier
       Which quotas hold for the key: free or paid. Default: free.
   --scope
+      One or more, separated by commas. Default: none.
       operator: the key may close the operator's positions (POST /pool/exercise, /pool/annihilate).
-      Give it only to people who may spend the operator's money. Default: none.
+      Give it only to people who may spend the operator's money.
+      takers:all: the key sees every taker's private quotes and requests where privacy is proven. Makers need it.
   --label
       A name for the owner of the key, for people to read. Default: unnamed.
 ${flagsHelp(KEY_SETTINGS)}`;
@@ -80,9 +84,10 @@ type Action =
   | { readonly type: 'create'; readonly tier: KeyTier; readonly scopes: readonly Scope[]; readonly label: string }
   | { readonly type: 'list' }
   | { readonly type: 'change'; readonly id: string; readonly tier: KeyTier }
-  | { readonly type: 'revoke'; readonly id: string };
+  | { readonly type: 'revoke' | 'unprove'; readonly id: string };
 
-const USAGE = 'say `keys create`, `keys list`, `keys change ID --tier TIER` or `keys revoke ID`';
+const USAGE = 'say `keys create`, `keys list`, `keys change ID --tier TIER`, `keys revoke ID` or `keys unprove ID`';
+const ON_ONE: readonly unknown[] = ['change', 'revoke', 'unprove'];
 
 function actionOf({ positionals, values }: ParsedWords): Action {
   const [type, id = '', extra] = positionals;
@@ -93,13 +98,14 @@ function actionOf({ positionals, values }: ParsedWords): Action {
     return { type, tier, scopes: scopesOf(values.get('scope')), label: values.get('label') ?? 'unnamed' };
   }
   const namesOne = id !== '' && extra === undefined;
-  if (type === 'list' ? id !== '' : !namesOne || (type !== 'change' && type !== 'revoke')) throw new UsageError(USAGE);
+  if (type === 'list' ? id !== '' : !namesOne || !ON_ONE.includes(type)) throw new UsageError(USAGE);
   for (const flag of ['label', 'scope']) {
     if (values.has(flag)) throw new UsageError(`--${flag} belongs to \`keys create\``);
   }
   if (type === 'change') return { type, id, tier: tierOf(values.get('tier') ?? '') };
   if (values.has('tier')) throw new UsageError('--tier belongs to `keys create` and `keys change`');
-  return type === 'list' ? { type } : { type: 'revoke', id };
+  if (type === 'list') return { type };
+  return { type: type === 'unprove' ? type : 'revoke', id };
 }
 
 function tierOf(text: string): KeyTier {
@@ -109,10 +115,11 @@ function tierOf(text: string): KeyTier {
 }
 
 function scopesOf(text: string | undefined): Scope[] {
-  if (text === undefined) return [];
-  const scope = SCOPES.find((known) => known === text);
-  if (scope === undefined) throw new UsageError(`--scope is one of ${SCOPES.join(', ')}`);
-  return [scope];
+  return (text?.split(',') ?? []).map((word) => {
+    const scope = SCOPES.find((known) => known === word);
+    if (scope === undefined) throw new UsageError(`--scope is one of ${SCOPES.join(', ')}`);
+    return scope;
+  });
 }
 
 async function act(store: KeyStore, action: Action, io: CommandIo): Promise<number> {
@@ -143,6 +150,12 @@ async function act(store: KeyStore, action: Action, io: CommandIo): Promise<numb
       io.err(result === 'REVOKED' ? `Key ${action.id} is revoked.` : `Key ${action.id} was revoked before.`);
       return EXIT_OK;
     }
+    case 'unprove': {
+      if (!store.list().some(({ id }) => id === action.id)) return noSuchKey(action.id, io);
+      const count = await store.unprove(action.id);
+      io.err(`Key ${action.id} has lost ${count} proven addresses.`);
+      return EXIT_OK;
+    }
   }
 }
 
@@ -152,9 +165,10 @@ function noSuchKey(id: string, io: CommandIo): number {
 }
 
 function table(keys: readonly KeyInfo[]): string[] {
-  const head = ['id', 'tier', 'scopes', 'created', 'revoked', 'label'];
-  const rows = keys.map(({ id, tier, scopes, createdAt, revokedAt, label }) => {
-    return [id, tier, scopes === undefined ? '-' : scopes.join(), createdAt, revokedAt ?? '-', label];
+  const head = ['id', 'tier', 'scopes', 'proven', 'created', 'revoked', 'label'];
+  const rows = keys.map(({ id, tier, scopes, proven = [], createdAt, revokedAt, label }) => {
+    const given = [scopes === undefined ? '-' : scopes.join(), String(proven.length)];
+    return [id, tier, ...given, createdAt, revokedAt ?? '-', label];
   });
   const widths = head.map((_, column) => Math.max(...[head, ...rows].map((row) => row[column]?.length ?? 0)));
   return [head, ...rows].map((row) =>

@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { readFile } from 'node:fs/promises';
+import { PACKAGE_VERSION } from '../system/package-version.js';
 import { backupCommand, restoreCommand, upgradeCommand } from './backup.js';
 import { clusterCommand } from './cluster.js';
 import { completionsCommand } from './completions.js';
@@ -41,9 +42,6 @@ const commands: readonly [CliCommand, ...CliCommand[]] = [
   verifyBookCommand,
 ];
 
-const packageFile = new URL('../../../package.json', import.meta.url);
-const { version } = JSON.parse(await readFile(packageFile, 'utf8')) as { version: string };
-
 const words = withCommand(process.argv.slice(2), commands);
 const [command] = words;
 // A reader that has read enough, as in `log dump DIR | head`, closes the pipe: the command ends. A service keeps running
@@ -55,7 +53,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.exit(EXIT_FAILED);
 });
 
-process.exitCode = await runCommand(words, commands, version, {
+process.exitCode = await runCommand(words, commands, PACKAGE_VERSION, {
   out: (line) => process.stdout.write(`${line}\n`),
   err: (line) => process.stderr.write(`${line}\n`),
   environment: process.env,

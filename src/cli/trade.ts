@@ -240,7 +240,8 @@ export const cancelCommand = terminalCommand(
     usage: 'quotebook cancel QUOTE_ID... [FLAGS]\nquotebook cancel --all [OPTION] [FLAGS]',
     more: { all: 'All quotes of the account, or those for one option.', ...ACCOUNT_FLAGS, ...CHAIN_FLAGS },
     switches: ['all'],
-    about: 'Sends a transaction for each pool. No one can fill a quote once its cancellation is mined.',
+    about:
+      'Sends a transaction for each pool. No one can fill a quote once its cancellation is mined. Withdrawn quotes are cancelled when they are named.',
   },
   async (session) => {
     const { isJson, io } = session;
@@ -269,7 +270,13 @@ async function cancelNamed({ client, positionals }: TerminalSession, trader: Tra
   const { validQuotes, invalidQuotes } = await client.rest.orders({ provider: trader.address });
   const own = [...validQuotes, ...invalidQuotes.map(({ quote }) => quote)];
   const found = own.filter(({ quoteId }) => wanted.delete(quoteId));
+  for (let cursor: Hex | null | undefined; wanted.size > 0 && cursor !== null;) {
+    const query = { provider: trader.address, limit: '1000', ...(cursor !== undefined && { cursor }) };
+    const { quotes, next } = await client.rest.withdrawnQuotes(query);
+    found.push(...quotes.filter(({ quoteId }) => wanted.delete(quoteId)));
+    cursor = next;
+  }
   const [missing] = wanted;
-  if (missing !== undefined) throw new UsageError(`${trader.address} has no public quote ${missing}`);
+  if (missing !== undefined) throw new UsageError(`${trader.address} has no public or withdrawn quote ${missing}`);
   return trader.cancel(found);
 }

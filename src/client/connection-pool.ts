@@ -56,6 +56,14 @@ export class ConnectionPool {
     return WORST_FIRST.find((state) => states.includes(state)) ?? 'CLOSED';
   }
 
+  /** Unix milliseconds at which the first lost connection is tried again; null: none is lost. */
+  get nextAttemptMs(): number | null {
+    const all = [...this.#connections]
+      .map(({ connection }) => connection.nextAttemptMs)
+      .filter((each) => each !== null);
+    return all.length === 0 ? null : Math.min(...all);
+  }
+
   /** Gives the subscription a connection. After `close` it closes the subscription. */
   attach(subscription: Subscription): void {
     if (this.#isClosed) return subscription.close();
@@ -100,6 +108,11 @@ export class ConnectionPool {
     this.#waiting.add(waiting);
     if (this.#connections.size === 0) this.#add().connection.open();
     this.#askWaiting();
+  }
+
+  /** The credentials have changed. */
+  reauthorize(): void {
+    for (const { connection } of this.#connections) connection.reauthorize();
   }
 
   /** Closes all connections for good. */

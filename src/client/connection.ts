@@ -10,6 +10,7 @@ import {
   type ClientPorts,
   type ClientSocket,
 } from './ports.js';
+import type { Credentials } from './sign-in.js';
 
 /** `OPEN`: authorised. `WAITING`: lost, reconnects after a pause. `UNAUTHORIZED`: the key was refused; final. */
 export type ConnectionState = 'CONNECTING' | 'OPEN' | 'WAITING' | 'UNAUTHORIZED' | 'CLOSED';
@@ -31,7 +32,7 @@ export const DEFAULT_TIMEOUTS: ClientTimeouts = {
 export interface ConnectionOptions {
   /** ws: or wss:. */
   readonly url: string;
-  readonly apiKey: string;
+  readonly credentials: Credentials;
   readonly encoding: FeedEncoding;
   readonly timeouts: ClientTimeouts;
   readonly ports: ClientPorts;
@@ -58,6 +59,7 @@ export class Connection {
   readonly #calls = new Map<string, (outcome: Outcome<Reply>) => void>();
   #lastCall = 0;
   #attempt = 0;
+  #nextAttemptMs: number | null = null;
   #heard = false;
   #cancelTimer: StopTimer = () => undefined;
 
@@ -67,6 +69,11 @@ export class Connection {
 
   get state(): ConnectionState {
     return this.#state;
+  }
+
+  /** Unix milliseconds at which a lost connection is tried again; null: it is not lost. */
+  get nextAttemptMs(): number | null {
+    return this.#state === 'WAITING' ? this.#nextAttemptMs : null;
   }
 
   open(): void {
@@ -107,6 +114,14 @@ export class Connection {
     this.#socket.send(JSON.stringify({ ...message, id }));
   }
 
+  /** The credentials have changed: continues with the new ones, over another socket where the server refuses that. */
+  reauthorize(): void {
+    const { credentials } = this.#options;
+    this.#requests?.ask({ type: 'AUTH', apiKey: credentials.current, body: null }, (outcome) => {
+      if (!outcome.ok && outcome.error instanceof RefusedError) this.restart();
+    });
+  }
+
   /** Abandons this socket and opens another after a pause. */
   restart(): void {
     const socket = this.#socket;
@@ -121,19 +136,20 @@ export class Connection {
   }
 
   #authorize(socket: ClientSocket): void {
-    const { apiKey, ports, timeouts } = this.#options;
+    const { credentials, ports, timeouts } = this.#options;
     this.#requests = new PendingRequests<Reply>({
       send: (message) => socket.send(JSON.stringify(message)),
       clock: ports.clock,
       answerMs: timeouts.answerMs,
       onSilence: () => this.restart(),
     });
+    const apiKey = credentials.current;
     this.#requests.ask({ type: 'AUTH', apiKey, body: null }, (outcome) => {
       if (outcome.ok) {
         this.#cancelTimer();
         this.#watch();
         this.#enter('OPEN');
-      } else if (outcome.error.message === UNKNOWN_KEY) {
+      } else if (outcome.error.message === UNKNOWN_KEY && !credentials.drop(apiKey)) {
         this.#end('UNAUTHORIZED');
         socket.close(NORMAL_CLOSURE);
       } else if (this.#socket === socket) this.restart();
@@ -161,6 +177,10 @@ export class Connection {
       case 'QUOTES_POSTED':
       case 'QUOTES_CHECKED':
       case 'QUOTES_CANCELLED':
+      case 'QUOTES_WITHDRAWN':
+      case 'QUOTES_RESTORED':
+      case 'TIMER_SET':
+      case 'FILL_LIMIT_SET':
         return this.#takeCall(message.id)?.({
           ok: true,
           answer: { message: '', subscribed: null, result: message.body },
@@ -204,6 +224,7 @@ export class Connection {
     if (this.#state !== 'WAITING') return;
     const pauseMs = backoffMs(timeouts.reconnect, this.#attempt, () => ports.random());
     this.#attempt += 1;
+    this.#nextAttemptMs = ports.clock.wallMs() + pauseMs;
     this.#cancelTimer = ports.clock.after(pauseMs, () => this.open());
   }
 

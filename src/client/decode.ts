@@ -130,8 +130,8 @@ function unpackFields({ fields }: Fields, elements: readonly unknown[]): Readonl
 
 function unpack(kind: Kind, element: unknown): unknown {
   if (typeof kind === 'object') {
-    if ('nullable' in kind) return element === null ? null : unpack(kind.nullable, element);
     // An older server has fewer elements.
+    if ('nullable' in kind) return element === null || element === undefined ? null : unpack(kind.nullable, element);
     if ('optional' in kind)
       return element === null || element === undefined ? undefined : unpack(kind.optional, element);
     if ('list' in kind) return (element as unknown[]).map((item) => unpack(kind.list, item));

@@ -1,5 +1,6 @@
 import type { Hex } from 'viem';
 import type { CoverJson, TickerJson } from '../wire/feed-messages.js';
+import type { TradeJson } from '../wire/market.js';
 import { LevelBook } from './level-book.js';
 import {
   type ReplicatedBook,
@@ -11,6 +12,8 @@ import {
   type QuoteEvent,
   type RfqEvent,
   type RfqUpdateEvent,
+  type TradeEvent,
+  type UndoTradesEvent,
 } from './messages.js';
 import { Listeners, type StopListening } from './ports.js';
 import { QuoteBook } from './quote-book.js';
@@ -57,7 +60,36 @@ abstract class Followed {
   close(): void {
     this.#close();
   }
+
+  /** What `source` emits, as an iterator that ends with the subscription. */
+  protected async *iterate<T>(source: Listeners<T>): AsyncGenerator<T, void, void> {
+    let waiting: T[] = [];
+    let wake = (): void => undefined;
+    const stopListening = source.add((item) => {
+      waiting.push(item);
+      wake();
+    });
+    const stopState = this.onState(() => wake());
+    try {
+      for (;;) {
+        if (waiting.length > MAX_WAITING) throw new Error(`More than ${MAX_WAITING} events wait for their reader`);
+        const items = waiting;
+        waiting = [];
+        yield* items;
+        if (waiting.length > 0) continue;
+        if (this.state === 'REFUSED') throw this.#subscription.refusal ?? new Error('Refused');
+        if (this.state === 'CLOSED') return;
+        await new Promise<void>((resolve) => (wake = resolve));
+      }
+    } finally {
+      stopListening();
+      stopState();
+    }
+  }
 }
+
+/** Events that a slow `for await` loop may leave waiting. */
+const MAX_WAITING = 100_000;
 
 /** QUOTES as its messages add up. */
 export class QuotesState implements ChannelState {
@@ -104,6 +136,14 @@ export class FollowedQuotes extends Followed {
     return this.#contents.events.add(listener);
   }
 
+  /**
+   * For `for await`: each event from the loop's first step on. Ends when the subscription is closed; throws the server's
+   * refusal, or an Error when more than 100,000 events wait. Leaving the loop stops the listening, not the subscription.
+   */
+  events(): AsyncGenerator<QuoteEvent, void, void> {
+    return this.iterate(this.#contents.events);
+  }
+
   /** The book was replaced by a snapshot, at the start and where events could not be had again. */
   onSnapshot(listener: (book: QuoteBook) => void): StopListening {
     return this.#contents.wholes.add(listener);
@@ -131,6 +171,11 @@ export class FollowedEvents extends Followed {
 
   onEvent(listener: (event: QuoteEvent) => void): StopListening {
     return this.#contents.events.add(listener);
+  }
+
+  /** For `for await`, as those of `FollowedQuotes`. */
+  events(): AsyncGenerator<QuoteEvent, void, void> {
+    return this.iterate(this.#contents.events);
   }
 }
 
@@ -162,6 +207,37 @@ export class FollowedRfqs extends Followed {
   /** What becomes of the requests: quotes that answer them, fills, and their end. */
   onUpdate(listener: (update: RfqUpdateEvent) => void): StopListening {
     return this.#contents.updates.add(listener);
+  }
+}
+
+/** TRADES: what was traded before is in `rest.trades`. */
+export class TradesState implements ChannelState {
+  readonly book = null;
+  readonly trades = new Listeners<TradeEvent>();
+  readonly undone = new Listeners<UndoTradesEvent>();
+
+  apply(message: Parameters<ChannelState['apply']>[0]): void {
+    if (message.type === 'TRADE') this.trades.emit(message);
+    else if (message.type === 'UNDO_TRADES') this.undone.emit(message);
+  }
+}
+
+/** Fills on the settlement chain. After `onResync` some may be missing: `rest.trades` has them. */
+export class FollowedTrades extends Followed {
+  readonly #contents: TradesState;
+
+  constructor(contents: TradesState, subscription: Subscription, close: () => void) {
+    super(subscription, close);
+    this.#contents = contents;
+  }
+
+  onTrade(listener: (trade: TradeJson, event: TradeEvent) => void): StopListening {
+    return this.#contents.trades.add((event) => listener(event.body, event));
+  }
+
+  /** A reorg undid the trades of all blocks after `blockNumber`; those mined again follow as new ones. */
+  onUndo(listener: (blockNumber: number, event: UndoTradesEvent) => void): StopListening {
+    return this.#contents.undone.add((event) => listener(event.body.blockNumber, event));
   }
 }
 

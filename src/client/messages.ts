@@ -25,6 +25,10 @@ export type TickersPage = OfType<'TICKER_SNAPSHOT'>;
 export type TickerEvent = OfType<'TICKER'>;
 /** The quotes that cover a size best, as they are now. */
 export type CoverEvent = OfType<'COVER'>;
+/** A fill on the settlement chain. */
+export type TradeEvent = OfType<'TRADE'>;
+/** A reorg undid the trades of all blocks after one. */
+export type UndoTradesEvent = OfType<'UNDO_TRADES'>;
 export type ResyncNotice = OfType<'RESYNC'>;
 export type HeartbeatMessage = OfType<'HEARTBEAT'>;
 
@@ -38,11 +42,13 @@ type KeyedMessage =
   | QuotesSnapshotPage
   | TickersPage
   | TickerEvent
-  | CoverEvent;
+  | CoverEvent
+  | TradeEvent
+  | UndoTradesEvent;
 
 /** True for the messages about a single quote. */
 export function isQuoteEvent(message: KeyedMessage): message is QuoteEvent {
-  return message.type !== 'RFQ' && message.type !== 'RFQ_UPDATE' && 'cause' in message;
+  return message.type.endsWith('_QUOTE');
 }
 
 export type Snapshot = Extract<

@@ -1,8 +1,11 @@
 import type { Hex } from 'viem';
+import type { VerifyResult } from '../wire/auth.js';
 import type { DryRunResult, PostedQuoteJson, PostQuotesResult } from '../wire/orderbook.js';
 import type { SideText } from '../wire/primitives.js';
 import type { CoverFilterMessage, FeedChannel, RfqByPoolAddressMessage, RfqByPoolKeyMessage } from '../wire/socket.js';
+import type { TimerResult } from '../wire/protections.js';
 import type { CancelQuotesResult } from '../wire/trading.js';
+import type { RestoreQuotesResult, WithdrawalJson, WithdrawQuotesResult } from '../wire/withdrawals.js';
 import { ConnectionPool } from './connection-pool.js';
 import { type ConnectionState, DEFAULT_TIMEOUTS, type ClientTimeouts, type Outcome, type Reply } from './connection.js';
 import type { FeedEncoding } from './decode.js';
@@ -16,15 +19,18 @@ import {
   FollowedQuotes,
   FollowedRfqs,
   FollowedTickers,
+  FollowedTrades,
   QuotesState,
   RfqState,
   TickersState,
+  TradesState,
 } from './followed.js';
 import type { ChannelState, HeartbeatMessage, RfqStatusEvent } from './messages.js';
 import type { ClientPorts, StopListening } from './ports.js';
 import { Pools } from './pools.js';
 import { Rest } from './rest.js';
 import { type QuotedPool, type QuoteSigner, type QuoteTerms, type SignedOffer, signQuote } from './sign-quote.js';
+import { type ClientSession, Credentials, signIn, type SignInTerms } from './sign-in.js';
 import { Subscription } from './subscription.js';
 
 export interface OrderbookClientOptions {
@@ -57,6 +63,15 @@ export interface BookFilter {
   readonly taker?: Hex;
 }
 
+/** Which trades to follow: at most one of `poolAddress` and `instrument`. */
+export interface TradesFilter {
+  readonly poolAddress?: Hex;
+  /** Name of a deployed pool's option. */
+  readonly instrument?: string;
+  /** Of this maker's quotes. */
+  readonly provider?: Hex;
+}
+
 type WithoutChain<R> = Omit<R, 'chainId' | 'size'> & {
   /** 1e-18 contracts. */
   readonly size: bigint;
@@ -83,6 +98,8 @@ export class BaseOrderbookClient {
   readonly #options: OrderbookClientOptions;
   readonly #ports: ClientPorts;
   readonly #pool: ConnectionPool;
+  readonly #credentials: Credentials;
+  readonly #url: string;
   #lastSalt = 0;
 
   constructor(options: OrderbookClientOptions, ports: ClientPorts) {
@@ -96,23 +113,62 @@ export class BaseOrderbookClient {
     // Callers without types may pass an unset variable; the feed would refuse it again and again.
     if (typeof options.apiKey !== 'string') throw new TypeError('There is no API key');
     // HTTP trims header values, the feed does not: a key read from a file may end in a line end.
-    const apiKey = options.apiKey.trim();
+    this.#credentials = new Credentials(options.apiKey.trim());
+    const credentials = this.#credentials;
+    this.#url = url;
     this.#options = options;
     this.#ports = ports;
-    this.rest = new Rest({ url, apiKey, chainId, fetch: ports.fetch });
+    this.rest = new Rest({ url, credentials, chainId, fetch: ports.fetch });
     this.pools = new Pools(this.rest);
     this.#pool = new ConnectionPool({
       url: url.replace(/^http/, 'ws'),
-      apiKey,
+      credentials,
       encoding,
       timeouts: { answerMs, silenceMs, reconnect: { minMs, maxMs } },
       ports,
     });
   }
 
+  /** The session that stands for the key; null: the client has not signed in, or the server has refused its token. */
+  get session(): ClientSession | null {
+    return this.#credentials.session;
+  }
+
+  /**
+   * Proves an address (EIP-4361), so that a service with `privacy` proven shows what is private to it. From then on calls
+   * and connections use the session, also after a reconnect. Rejects with ApiError.
+   */
+  async signIn(terms: SignInTerms): Promise<VerifyResult> {
+    const calls = {
+      nonce: () => this.rest.signInNonce(),
+      verify: (body: Parameters<Rest['verifySignIn']>[0]) => this.rest.verifySignIn(body),
+    };
+    const at = { url: this.#url, chainId: this.#options.chainId, issuedAtMs: this.#ports.clock.wallMs() };
+    const result = await signIn(calls, terms, at);
+    const { address, token, expiresAt } = result;
+    if (token !== null && expiresAt !== null) {
+      this.#credentials.start({ address, token, expiresAt });
+      this.#pool.reauthorize();
+    }
+    return result;
+  }
+
+  /** Ends the session on the server, which closes its connections; they are opened again with the key. */
+  async signOut(): Promise<void> {
+    const { session } = this;
+    if (session === null) return;
+    await this.rest.endSession();
+    this.#credentials.drop(session.token);
+  }
+
   /** The worst state of the feed's connections; `CLOSED` while there is no connection. */
   get connection(): ConnectionState {
     return this.#pool.state;
+  }
+
+  /** Unix milliseconds at which a lost connection is tried again; null: none is lost. */
+  get nextAttemptMs(): number | null {
+    return this.#pool.nextAttemptMs;
   }
 
   onConnection(listener: (state: ConnectionState) => void): StopListening {
@@ -157,6 +213,13 @@ export class BaseOrderbookClient {
     const contents = new CoverState();
     const [subscription, close] = this.#follow('COVER', { ...filter, size: size.toString() }, contents);
     return new FollowedCover(contents, subscription, close);
+  }
+
+  /** Reports fills on the settlement chain from now on, of every pool or of one. */
+  followTrades(filter: TradesFilter = {}): FollowedTrades {
+    const contents = new TradesState();
+    const [subscription, close] = this.#follow('TRADES', filter, contents);
+    return new FollowedTrades(contents, subscription, close);
   }
 
   /** Reports takers' requests for quotes. */
@@ -205,6 +268,35 @@ export class BaseOrderbookClient {
   /** Cancels quotes of the operator on chain; the key needs the scope operator. */
   cancelQuotes(quoteIds: readonly Hex[]): Promise<CancelQuotesResult> {
     return this.#call({ type: 'CANCEL_QUOTES', body: { quoteIds } });
+  }
+
+  /** As `rest.withdrawQuotes`, over a connection of the feed: about 200 ids, since a message has at most 16 KiB. */
+  withdrawQuotes(signed: WithdrawalJson): Promise<WithdrawQuotesResult> {
+    return this.#call({ type: 'WITHDRAW_QUOTES', body: signed });
+  }
+
+  /** As `rest.restoreQuotes`, over a connection of the feed. */
+  restoreQuotes(signed: WithdrawalJson): Promise<RestoreQuotesResult> {
+    return this.#call({ type: 'RESTORE_QUOTES', body: signed });
+  }
+
+  /** As `rest.heartbeat`, over a connection of the feed. */
+  heartbeat(provider: Hex, timeoutSeconds: number): Promise<TimerResult> {
+    return this.#call({
+      type: 'PROVIDER_HEARTBEAT',
+      body: { chainId: this.#options.chainId, provider, timeoutSeconds },
+    });
+  }
+
+  /**
+   * All quotes of the provider are withdrawn once the connection that sends this has been closed for `graceSeconds`. Ask
+   * again after a reconnection. 0 turns it off.
+   */
+  cancelOnDisconnect(provider: Hex, graceSeconds: number): Promise<TimerResult> {
+    return this.#call({
+      type: 'CANCEL_ON_DISCONNECT',
+      body: { chainId: this.#options.chainId, provider, graceSeconds },
+    });
   }
 
   /** Signs a quote; `rest.postQuotes([signed.posted])` publishes it. */

@@ -1,5 +1,5 @@
 import type { Hex } from 'viem';
-import type { TickersResult } from '../wire/feed-messages.js';
+import type { BookQuery, BookResult, TickersResult } from '../wire/feed-messages.js';
 import type { QuoteHistoryQuery, QuoteHistoryResult } from '../wire/history.js';
 import type {
   InstrumentJson,
@@ -11,9 +11,24 @@ import type {
   VaultQuoteQuery,
   VaultQuoteResult,
 } from '../wire/options.js';
+import type { NonceResult, SignOutResult, VerifyBody, VerifyResult } from '../wire/auth.js';
 import type { CollateralBalances, OptionBalances } from '../wire/account.js';
+import type { CandlesQuery, CandlesResult, TradesQuery, TradesResult } from '../wire/market.js';
 import type { ValuedTickersResult } from '../wire/valuation.js';
-import type { RestoreQuotesResult, WithdrawalJson, WithdrawQuotesResult } from '../wire/withdrawals.js';
+import type {
+  AuthorizationBody,
+  AuthorizationsResult,
+  FillLimitBody,
+  FillLimitsResult,
+  TimerResult,
+} from '../wire/protections.js';
+import type {
+  RestoreQuotesResult,
+  WithdrawalJson,
+  WithdrawnQuotesPage,
+  WithdrawnQuotesQuery,
+  WithdrawQuotesResult,
+} from '../wire/withdrawals.js';
 import type {
   CoverQuery,
   CoverTerms,
@@ -31,6 +46,7 @@ import type { BookProof } from '../wire/history.js';
 import { ApiError } from './errors.js';
 import type { Fetch } from './ports.js';
 import { type Quotas, readQuotas } from './quotas.js';
+import type { Credentials } from './sign-in.js';
 
 /** GET /ready. */
 export interface Readiness {
@@ -41,7 +57,7 @@ export interface Readiness {
 export interface RestOptions {
   /** Without a slash at its end. */
   readonly url: string;
-  readonly apiKey: string;
+  readonly credentials: Credentials;
   readonly chainId: string;
   readonly fetch: Fetch;
 }
@@ -134,6 +150,11 @@ export class Rest {
     });
   }
 
+  /** The price levels of a pool's public quotes. `pool`: its address, or the name of its option. */
+  book(pool: string, query: WithoutChain<BookQuery> = {}): Promise<BookResult> {
+    return this.#get(`/book/${encodeURIComponent(pool)}`, this.#ofChain(query));
+  }
+
   /** Every pool's best prices, and what was filled in 24 hours. */
   tickers(): Promise<TickersResult> {
     return this.#get('/tickers', this.#ofChain({}));
@@ -142,6 +163,16 @@ export class Rest {
   /** The same, each with the name and an estimate of its option. */
   valuedTickers(): Promise<ValuedTickersResult> {
     return this.#get('/tickers', this.#ofChain({ fields: 'valuation' }));
+  }
+
+  /** Fills on the settlement chain, the newest first. `next` of the answer is the `cursor` of the next page. */
+  trades(query: WithoutChain<TradesQuery> = {}): Promise<TradesResult> {
+    return this.#get('/trades', this.#ofChain(query));
+  }
+
+  /** A pool's trades by intervals of time, the oldest first; intervals without a trade are left out. */
+  candles(query: WithoutChain<CandlesQuery>): Promise<CandlesResult> {
+    return this.#get('/candles', this.#ofChain(query));
   }
 
   /** Publishes 1 to 1,000 signed quotes. What is `created` the next `quotes` returns. Posting again is safe. */
@@ -162,6 +193,40 @@ export class Rest {
   /** Shows withdrawn quotes again. `signed` is of `signRestore`. */
   restoreQuotes(signed: WithdrawalJson): Promise<RestoreQuotesResult> {
     return this.#post('/quotes/restore', signed);
+  }
+
+  /** A provider's withdrawn quotes, by id. `next` of the answer is the `cursor` of the next page. */
+  withdrawnQuotes(query: WithoutChain<WithdrawnQuotesQuery>): Promise<WithdrawnQuotesPage> {
+    return this.#get('/quotes/withdrawn', this.#ofChain(query));
+  }
+
+  /** Lets this key act for a provider until the deadline. `signed` is of `signKeyAuthorization`. */
+  authorizeKey(signed: AuthorizationBody): Promise<AuthorizationsResult> {
+    return this.#post('/authorizations', signed);
+  }
+
+  /** Ends that. The key needs no signature. */
+  revokeKey(body: AuthorizationBody): Promise<AuthorizationsResult> {
+    return this.#call('DELETE', '/authorizations', JSON.stringify(body));
+  }
+
+  /** The id of this key, which providers sign, and the providers that it may act for. */
+  authorizations(): Promise<AuthorizationsResult> {
+    return this.#get('/authorizations', {});
+  }
+
+  /** All quotes of the provider are withdrawn unless another heartbeat comes within `timeoutSeconds`; 0 stops that. */
+  heartbeat(provider: Hex, timeoutSeconds: number): Promise<TimerResult> {
+    return this.#post('/heartbeat', { chainId: this.#options.chainId, provider, timeoutSeconds });
+  }
+
+  /** All quotes of the provider in a pool are withdrawn once more was filled within the window. */
+  setFillLimit(limit: WithoutChain<FillLimitBody>): Promise<FillLimitsResult> {
+    return this.#post('/fill_limits', { ...limit, chainId: this.#options.chainId });
+  }
+
+  fillLimits(provider: Hex): Promise<FillLimitsResult> {
+    return this.#get('/fill_limits', this.#ofChain({ provider }));
   }
 
   /** Positions of a wallet in every pool that was deployed; default the operator's. */
@@ -199,6 +264,21 @@ export class Rest {
     return this.#post('/pool/settle', options);
   }
 
+  /** A nonce for one sign-in message of the key; `client.signIn` does all of it. */
+  signInNonce(): Promise<NonceResult> {
+    return this.#post('/auth/nonce', {});
+  }
+
+  /** Proves an address with a signed message. */
+  verifySignIn(signed: VerifyBody): Promise<VerifyResult> {
+    return this.#post('/auth/verify', signed);
+  }
+
+  /** Ends the session whose token is sent as the key. */
+  endSession(): Promise<SignOutResult> {
+    return this.#post('/auth/signout', {});
+  }
+
   /** Whether the server has read both chains to their heads, and why not. */
   async ready(): Promise<Readiness> {
     const { status, body, header } = await this.#ask('GET', '/ready');
@@ -226,7 +306,17 @@ export class Rest {
   }
 
   async #ask(method: Method, path: string, body?: string) {
-    const { fetch, url, apiKey } = this.#options;
+    const { credentials } = this.#options;
+    const sent = credentials.current;
+    const answer = await this.#exchange(sent, method, path, body);
+    // A session that has ended: the server has done nothing, and the key may still be good.
+    return answer.status === 401 && credentials.drop(sent)
+      ? this.#exchange(credentials.current, method, path, body)
+      : answer;
+  }
+
+  async #exchange(apiKey: string, method: Method, path: string, body?: string) {
+    const { fetch, url } = this.#options;
     const headers = { 'x-apikey': apiKey, ...(body !== undefined && { 'content-type': 'application/json' }) };
     // A followed redirect would send the key to another host, and may turn a POST into a GET that succeeds.
     const init = { method, headers, redirect: 'manual' as const, ...(body !== undefined && { body }) };

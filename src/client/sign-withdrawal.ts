@@ -1,4 +1,5 @@
 import { type Hex, parseSignature, type TypedDataDefinition } from 'viem';
+import type { AuthorizationBody, FillLimitBody } from '../wire/protections.js';
 import type { WithdrawalJson } from '../wire/withdrawals.js';
 
 const FIELDS = [
@@ -7,9 +8,29 @@ const FIELDS = [
   { name: 'nonce', type: 'uint256' },
   { name: 'deadline', type: 'uint256' },
 ] as const;
-const TYPES = { WithdrawQuotes: FIELDS, RestoreQuotes: FIELDS } as const;
+const KEY_FIELDS = [
+  { name: 'provider', type: 'address' },
+  { name: 'keyId', type: 'string' },
+  { name: 'nonce', type: 'uint256' },
+  { name: 'deadline', type: 'uint256' },
+] as const;
+const TYPES = {
+  WithdrawQuotes: FIELDS,
+  RestoreQuotes: FIELDS,
+  AuthorizeKey: KEY_FIELDS,
+  RevokeKey: KEY_FIELDS,
+  SetFillLimit: [
+    { name: 'provider', type: 'address' },
+    { name: 'poolAddress', type: 'address' },
+    { name: 'contracts', type: 'uint256' },
+    { name: 'fills', type: 'uint256' },
+    { name: 'windowSeconds', type: 'uint256' },
+    { name: 'nonce', type: 'uint256' },
+    { name: 'deadline', type: 'uint256' },
+  ],
+} as const;
 
-/** A signer of withdrawals, for example a local account of viem. */
+/** A signer of withdrawals and of what protects quotes, for example a local account of viem. */
 export interface WithdrawalSigner {
   readonly address: Hex;
   signTypedData(definition: TypedDataDefinition<typeof TYPES, keyof typeof TYPES>): Promise<Hex>;
@@ -42,22 +63,90 @@ export function signRestore(
   return sign(signer, chainId, 'RestoreQuotes', terms);
 }
 
+export interface KeyTerms {
+  /** Id of the API key, as `rest.authorizations` gives it. */
+  readonly keyId: string;
+  /** Unix seconds: of an authorisation when it ends, at most 90 days ahead; of a revocation at most an hour. */
+  readonly deadline: number;
+  /** One that the signer has not used in that time. */
+  readonly nonce: bigint;
+}
+
+/** Signs what `authorizeKey` sends. */
+export function signKeyAuthorization(
+  signer: WithdrawalSigner,
+  chainId: string,
+  terms: KeyTerms,
+): Promise<AuthorizationBody> {
+  return signKey(signer, chainId, 'AuthorizeKey', terms);
+}
+
+/** Signs what `revokeKey` sends. */
+export function signKeyRevocation(
+  signer: WithdrawalSigner,
+  chainId: string,
+  terms: KeyTerms,
+): Promise<AuthorizationBody> {
+  return signKey(signer, chainId, 'RevokeKey', terms);
+}
+
+/** Amounts and numbers of 0 set no bound; both 0: there is no limit any more. */
+export interface FillLimitTerms {
+  readonly poolAddress: Hex;
+  /** 1e-18 contracts. */
+  readonly contracts: bigint;
+  readonly fills: number;
+  readonly windowSeconds: number;
+  readonly deadline: number;
+  readonly nonce: bigint;
+}
+
+/** Signs what `setFillLimit` sends. */
+export async function signFillLimit(
+  signer: WithdrawalSigner,
+  chainId: string,
+  { poolAddress, contracts, fills, windowSeconds, ...signed }: FillLimitTerms,
+): Promise<FillLimitBody> {
+  const message = { poolAddress, contracts, fills: BigInt(fills), windowSeconds: BigInt(windowSeconds) };
+  const limit = { poolAddress, contracts: contracts.toString(), fills, windowSeconds };
+  return { ...limit, ...(await signMessage(signer, chainId, 'SetFillLimit', message, signed)) };
+}
+
 async function sign(
   signer: WithdrawalSigner,
   chainId: string,
-  primaryType: keyof typeof TYPES,
-  { quoteIds, deadline, nonce }: WithdrawalTerms,
+  primaryType: 'WithdrawQuotes' | 'RestoreQuotes',
+  { quoteIds, ...signed }: WithdrawalTerms,
 ): Promise<WithdrawalJson> {
+  return { quoteIds: [...quoteIds], ...(await signMessage(signer, chainId, primaryType, { quoteIds }, signed)) };
+}
+
+function signKey(
+  signer: WithdrawalSigner,
+  chainId: string,
+  primaryType: 'AuthorizeKey' | 'RevokeKey',
+  { keyId, ...signed }: KeyTerms,
+): Promise<AuthorizationBody> {
+  return signMessage(signer, chainId, primaryType, { keyId }, signed);
+}
+
+/** What every message has beside `fields`. */
+async function signMessage(
+  signer: WithdrawalSigner,
+  chainId: string,
+  primaryType: keyof typeof TYPES,
+  fields: Readonly<Record<string, unknown>>,
+  { deadline, nonce }: Pick<WithdrawalTerms, 'deadline' | 'nonce'>,
+) {
   const provider = signer.address;
   const signature = await signer.signTypedData({
     domain: { name: 'Quotebook', version: '1', chainId: Number(chainId) },
     types: TYPES,
     primaryType,
-    message: { provider, quoteIds, nonce, deadline: BigInt(deadline) },
-  });
+    message: { provider, ...fields, nonce, deadline: BigInt(deadline) },
+  } as TypedDataDefinition<typeof TYPES, keyof typeof TYPES>);
   const { r, s, yParity } = parseSignature(signature);
-  const v = yParity + V_OFFSET;
-  return { chainId, provider, quoteIds: [...quoteIds], nonce: nonce.toString(), deadline, signature: { r, s, v } };
+  return { chainId, provider, nonce: nonce.toString(), deadline, signature: { r, s, v: yParity + V_OFFSET } };
 }
 
 /** The service takes 27 or 28. */

@@ -106,6 +106,10 @@ export class Subscription {
       case 'QUOTES_POSTED':
       case 'QUOTES_CHECKED':
       case 'QUOTES_CANCELLED':
+      case 'QUOTES_WITHDRAWN':
+      case 'QUOTES_RESTORED':
+      case 'TIMER_SET':
+      case 'FILL_LIMIT_SET':
         return;
       case 'QUOTES_SNAPSHOT':
       case 'ORDERBOOK_SNAPSHOT':

@@ -37,6 +37,35 @@ export const limits = {
   /** Nonces that are kept of one provider, and of all: 150 bytes each. */
   noncesPerProvider: 4_000,
   noncesKept: 200_000,
+  /** How far ahead the authorisation of a key may end: 90 days. */
+  authorizationSeconds: 90 * 86_400,
+  /** Authorised keys of one provider, and of all: 500 bytes each. */
+  authorizationsPerProvider: 16,
+  authorizationsKept: 5_000,
+  /** Bounds of the timers that withdraw quotes, and the least time that they have after a start. */
+  timerMinSeconds: 2,
+  timerMaxSeconds: 3_600,
+  timerGraceMs: 30_000,
+  /** Pools in which one provider, and all, limit what may be filled: up to 10 KB each. */
+  fillLimitsPerProvider: 200,
+  fillLimitsKept: 5_000,
+  /** The longest time within which fills are counted. */
+  fillWindowSeconds: 3_600,
+  /** How long a nonce for a sign-in holds, and the longest session. */
+  nonceMs: 300_000,
+  sessionMs: 43_200_000,
+  /** Sign-ins within the life of a nonce: of all keys, of one key, and of one address. */
+  signIns: 10_000,
+  signInsPerKey: 1_000,
+  signInsPerAddress: 20,
+  /** Addresses that one API key may have proven. */
+  provenPerKey: 16,
+  /** Sessions that are live: of all keys, at 200 bytes each, and of one key. */
+  sessions: 100_000,
+  sessionsPerKey: 10_000,
+  /** Sessions signed out before they expire: of all keys, at 90 bytes each in one value of the cluster, and of one key. */
+  signedOut: 4_000,
+  signedOutPerKey: 1_000,
   /** Body of a request that carries a batch, and of any other. */
   batchBodyBytes: 1 << 20,
   bodyBytes: 64 << 10,
@@ -190,7 +219,7 @@ export const limits = {
   wsSubscribeWindowMs: 10_000,
   /** RFQs of one socket that may wait to become durable. */
   wsWaitingRfqs: 64,
-  /** POST_QUOTES and CANCEL_QUOTES of one socket that may wait for their answers. */
+  /** Calls of one socket, such as POST_QUOTES, that may wait for their answers. */
   wsWaitingCalls: 16,
   /** Life of a request for quotes that names no end, and the longest, in seconds. */
   rfqSeconds: 60,
@@ -262,11 +291,11 @@ export const limits = {
   /** Gas of one check of a quote, which may run anyone's token: an honest one takes 60,000. */
   rpcGasPerCheck: 300_000,
   /**
-   * Gas of one rehearsed deployment of a pool, which may run anyone's tokens and oracle, and rehearsals remembered: each
+   * Gas of one dry run of a pool's deployment, which may run anyone's tokens and oracle, and dry runs remembered: each
    * holds for all pools of its tokens and oracle, and until the next sweep.
    */
   rpcGasPerDeployment: 5_000_000,
-  rehearsedDeployments: 10_000,
+  deploymentDryRuns: 10_000,
   /**
    * Pools and tokens remembered because a check of theirs took more. Each is then asked one call alone, after a pause
    * that doubles from the first to the longest, and so long after any other such call.
@@ -423,6 +452,10 @@ export const limits = {
   spotPairs: 256,
   /** Age from which a spot price is asked for again when a valuation needs it. */
   spotMaxAgeMs: 3_000,
+  /** Pools whose open interest is remembered, and asked of the chain at once. */
+  openInterestPools: 1_024,
+  /** Age from which an open interest is asked for again when an answer needs it. */
+  openInterestMaxAgeMs: 10_000,
   /** Time between two steps of the local chain's live market. */
   liveMarketMs: 2_000,
 } as const;

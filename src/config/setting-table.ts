@@ -1,4 +1,5 @@
 import Type, { type Static, type TSchema } from 'typebox';
+import { PRIVACIES } from '../auth/taker-access.js';
 import { readNetwork } from '../net/trusted-proxies.js';
 import { limits, tierQuotas } from './limits.js';
 
@@ -189,6 +190,17 @@ export const settingTable = {
     ['*'] as readonly string[],
     'origins such as https://example.org, separated by commas, or *',
     'Pages that may read answers in a browser, and open sockets; the page at `/` always may.',
+  ),
+  privacy: oneOf(
+    [...PRIVACIES],
+    'open',
+    'Who sees private quotes and requests for quotes: every key that names the taker (`open`), or keys and sessions that have proven its address (`proven`).',
+  ),
+  signInDomains: setting(
+    Type.Array(Type.String({ pattern: '^[a-z0-9.-]+(:[0-9]{1,5})?$' }), { maxItems: 100 }),
+    [] as readonly string[],
+    'hosts such as book.example.org or localhost:8080, separated by commas',
+    'Hosts, with the port that browsers show, that people sign in at. Not set: `localhost` and 127.0.0.1 alone, with any port.',
   ),
   trustedProxies: setting(
     Type.Array(address, { maxItems: 100 }),

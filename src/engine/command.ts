@@ -218,6 +218,57 @@ export interface RestoreQuotes {
   readonly signed: SignedNonce | null;
 }
 
+/**
+ * A provider lets an API key act for it until then; `until` 0 revokes that. Nothing happens when the nonce is spent or
+ * past its deadline.
+ */
+export interface AuthorizeKey {
+  readonly type: 'AUTHORIZE_KEY';
+  readonly provider: Hex;
+  /** Id of the key. */
+  readonly owner: string;
+  /** Unix seconds: the last one in which the key may. */
+  readonly until: number;
+  /** Null: no signature was needed. */
+  readonly signed: SignedNonce | null;
+}
+
+/** What a timer waits for: heartbeats that a key sends, or connections that it keeps open. */
+export type TimerKind = 'HEARTBEAT' | 'CONNECTION';
+
+/**
+ * An authorised key sets a timer that withdraws the provider's quotes, or stops it with 0. The timer runs where the log is
+ * written: the log has only that there is one, and the withdrawal that it leads to.
+ */
+export interface SetTimer {
+  readonly type: 'SET_TIMER';
+  readonly provider: Hex;
+  readonly owner: string;
+  readonly kind: TimerKind;
+  readonly seconds: number;
+}
+
+/** More than that within `seconds` of the settlement chain's blocks is beyond the limit. 0: any amount, or any number. */
+export interface FillBounds {
+  /** 1e-18 contracts. */
+  readonly contracts: bigint;
+  readonly fills: number;
+  readonly seconds: number;
+}
+
+/** A provider limits what may be filled of its quotes in a pool before all of them are withdrawn. */
+export interface SetFillLimit {
+  readonly type: 'SET_FILL_LIMIT';
+  readonly provider: Hex;
+  readonly poolAddress: Hex;
+  /** Unix seconds: the pool's maturity, at which the limit is forgotten. */
+  readonly until: number;
+  /** Null: no limit. */
+  readonly bounds: FillBounds | null;
+  /** Null: a key that the provider has authorised asked for it. */
+  readonly signed: SignedNonce | null;
+}
+
 /** Nothing but time passed: quotes past their deadline and pools past their maturity go. */
 export interface Tick {
   readonly type: 'TICK';
@@ -237,7 +288,10 @@ export type Command =
   | Tick
   | ExpireQuotes
   | WithdrawQuotes
-  | RestoreQuotes;
+  | RestoreQuotes
+  | AuthorizeKey
+  | SetTimer
+  | SetFillLimit;
 
 /** What the sequencer gives every command before the engine sees it. */
 export interface Stamp {

@@ -7,6 +7,7 @@ import { OrderStore } from './order-store.js';
 import { type DeployedPool, PoolRegistry } from './pool-registry.js';
 import * as query from './queries.js';
 import type { Hex, Order, Pool } from './quote.js';
+import { Protections } from './protections.js';
 import { RfqStore } from './rfq-store.js';
 import { StateMachine } from './state-machine.js';
 import { type EngineParts, type EngineState, exportParts, hashParts, importParts, sumParts } from './state-rows.js';
@@ -41,6 +42,7 @@ export class Engine {
       pools: new PoolRegistry(),
       store: new OrderStore(idSalt),
       rfqs: new RfqStore(),
+      protections: new Protections(),
     };
     this.#machine = new StateMachine(this.#parts);
   }
@@ -103,6 +105,30 @@ export class Engine {
   spentNonces(provider: Hex): { readonly ofProvider: number; readonly total: number } {
     const { withdrawals } = this.#parts.store;
     return { ofProvider: withdrawals.noncesOf(provider), total: withdrawals.nonceCount };
+  }
+
+  /** What keys may do for providers, with their timers, and the limits of what may be filled. */
+  get protections(): Pick<
+    Protections,
+    'authorization' | 'authorizations' | 'authorizationsOf' | 'authorizationsTo' | 'limitsOf' | 'counts'
+  > {
+    return this.#parts.protections;
+  }
+
+  /**
+   * Quotes of a maker that are not withdrawn, at most `most`: first those of the book, then gone ones, which a reorg may
+   * bring back.
+   */
+  notWithdrawnOf(provider: Hex, most: number): Hex[] {
+    const { store } = this.#parts;
+    const found = new Set<Hex>();
+    for (const orders of [store.book.provider(provider) ?? [], store.all()]) {
+      for (const { quote, isWithdrawn } of orders) {
+        if (found.size === most) break;
+        if (!isWithdrawn && quote.provider === provider) found.add(quote.quoteId);
+      }
+    }
+    return [...found];
   }
 
   /** How many orders `orders` reads. */

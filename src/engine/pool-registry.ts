@@ -72,9 +72,14 @@ export class PoolRegistry {
   }
 }
 
-/** For sorting: the first deployed first. */
-export function byDeployment({ origin: a }: DeployedPool, { origin: b }: DeployedPool): number {
-  return a.blockNumber - b.blockNumber || a.logIndex - b.logIndex;
+/**
+ * For sorting: the first deployed first. Until a reorg is recognised, a pool of each branch may have the same place, and
+ * an engine from a snapshot did not see which was added first: then the address decides.
+ */
+export function byDeployment({ origin: a, pool: { poolAddress } }: DeployedPool, other: DeployedPool): number {
+  const { origin: b } = other;
+  const byPlace = a.blockNumber - b.blockNumber || a.logIndex - b.logIndex;
+  return byPlace || (poolAddress < other.pool.poolAddress ? -1 : 1);
 }
 
 /**

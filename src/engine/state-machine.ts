@@ -1,4 +1,5 @@
 import type {
+  AuthorizeKey,
   CancelQuote,
   ChainPosition,
   ChainRole,
@@ -13,12 +14,14 @@ import type {
   RestoreQuotes,
   RewindSettlement,
   RewindStream,
+  SetFillLimit,
   SetValidity,
   SignedNonce,
+  WithdrawalReason,
   WithdrawQuotes,
 } from './command.js';
 import type { Cause, EngineEvent, QuoteRemoved } from './event.js';
-import { type BookOrder, dueSecond } from './order-book.js';
+import { type BookOrder, compareAge, dueSecond } from './order-book.js';
 import type { Hex, Order, Origin } from './quote.js';
 import type { RfqChange } from './rfq-store.js';
 import type { EngineParts } from './state-rows.js';
@@ -53,6 +56,7 @@ export class StateMachine {
     for (const order of store.takeDue(this.#nowSeconds)) this.#letGo(order, 'EXPIRED');
     pools.expire(this.#nowSeconds);
     store.withdrawals.expire(this.#nowSeconds);
+    this.#parts.protections.expire(this.#nowSeconds);
   }
 
   #do(command: Command): void {
@@ -84,6 +88,14 @@ export class StateMachine {
         return this.#withdraw(command);
       case 'RESTORE_QUOTES':
         return this.#restore(command);
+      case 'AUTHORIZE_KEY':
+        return this.#authorize(command);
+      case 'SET_TIMER': {
+        const { provider, owner, kind, seconds } = command;
+        return this.#parts.protections.setTimer(provider, owner, kind, seconds);
+      }
+      case 'SET_FILL_LIMIT':
+        return this.#setFillLimit(command);
       case 'ADVANCE_POSITION':
       case 'TICK':
         return;
@@ -162,7 +174,28 @@ export class StateMachine {
     this.#events.push({ type: 'QUOTE_POSTED', seq: this.#next(), cause, order, fillableSize, reason });
   }
 
-  #fill({ quoteId, size, trade, origin, position }: FillQuote): void {
+  #fill(command: FillQuote): void {
+    this.#fillOne(command);
+    const { size, trade, origin } = command;
+    if (trade === undefined) return;
+    const { provider, time } = trade;
+    const { poolAddress } = trade.pool;
+    const { blockNumber } = origin;
+    if (this.#parts.protections.filled({ provider, poolAddress, size, blockNumber, time })) {
+      this.#withdrawAllIn(provider, poolAddress, causeOf('settlement', origin));
+    }
+  }
+
+  /** The provider's fill limit of the pool was reached. Gone quotes are hidden, too: a reorg may bring them back. */
+  #withdrawAllIn(provider: Hex, poolAddress: Hex, cause: Cause): void {
+    const { store } = this.#parts;
+    const own = [...store.all()].filter(({ quote, isWithdrawn }) => {
+      return !isWithdrawn && quote.provider === provider && quote.pool.poolAddress === poolAddress;
+    });
+    for (const order of own.sort(compareAge)) this.#hide(order, 'FILL_LIMIT', cause);
+  }
+
+  #fillOne({ quoteId, size, trade, origin, position }: FillQuote): void {
     if (trade !== undefined) {
       const recorded = { ...trade, quoteId, size, blockHash: position.blockHash };
       this.#events.push({
@@ -220,6 +253,7 @@ export class StateMachine {
   #rewindSettlement({ position, settlementBlock, restated, undoesTrades }: RewindSettlement): void {
     const { settlement, pools, store } = this.#parts;
     settlement.rewind(position);
+    this.#parts.protections.rewind(position.blockNumber);
     if (undoesTrades === true) {
       const { blockNumber } = position;
       this.#events.push({ type: 'TRADES_UNDONE', seq: this.#next(), cause: null, blockNumber });
@@ -253,13 +287,27 @@ export class StateMachine {
     for (const quoteId of quoteIds) {
       const order = store.get(quoteId);
       if (order?.quote.provider !== provider || order.isWithdrawn) continue;
-      const { state: before, fillableSize } = order;
-      store.withdraw(order);
-      // A gone one that a reorg brings back comes back withdrawn.
-      if (before === 'gone') continue;
-      const withdrawn = { cause: null, order, fillableSize, reason, valid: before === 'live' };
-      this.#events.push({ type: 'QUOTE_WITHDRAWN', seq: this.#next(), ...withdrawn });
+      this.#hide(order, reason, null);
     }
+  }
+
+  #hide(order: BookOrder, reason: WithdrawalReason, cause: Cause | null): void {
+    const { state: before, fillableSize } = order;
+    this.#parts.store.withdraw(order);
+    // A gone one that a reorg brings back comes back withdrawn.
+    if (before === 'gone') return;
+    const withdrawn = { cause, order, fillableSize, reason, valid: before === 'live' };
+    this.#events.push({ type: 'QUOTE_WITHDRAWN', seq: this.#next(), ...withdrawn });
+  }
+
+  #authorize({ provider, owner, until, signed }: AuthorizeKey): void {
+    if (signed !== null && !this.#spend(provider, signed)) return;
+    this.#parts.protections.authorize(provider, owner, until, this.#nowSeconds);
+  }
+
+  #setFillLimit({ provider, poolAddress, until, bounds, signed }: SetFillLimit): void {
+    if (signed !== null && !this.#spend(provider, signed)) return;
+    if (until > this.#nowSeconds) this.#parts.protections.setLimit(provider, poolAddress, until, bounds);
   }
 
   #restore({ provider, quoteIds, signed }: RestoreQuotes): void {

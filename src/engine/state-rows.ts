@@ -6,6 +6,7 @@ import type { OrderStore } from './order-store.js';
 import { byDeployment, type DeployedPool, type PoolRegistry } from './pool-registry.js';
 import type { Hex, InvalidReason, Pool, PoolKey, Quote } from './quote.js';
 import { SpentNonce, Withdrawal } from './withdrawals.js';
+import type { AuthorizationRow, FillLimitRow, Protections } from './protections.js';
 import type { RfqRow, RfqStore } from './rfq-store.js';
 
 /** [floor, position or null, blocks of the trail]; a position is [blockNumber, blockHash, logIndex]. */
@@ -72,6 +73,8 @@ export interface EngineState {
   readonly nonces: readonly NonceRow[];
   /** Oldest first. They are on no chain, and in neither the state's hash nor its sum: a replay compares their events. */
   readonly rfqs: readonly RfqRow[];
+  readonly authorizations: readonly AuthorizationRow[];
+  readonly fillLimits: readonly FillLimitRow[];
 }
 
 /** What the rows are read from and written to. */
@@ -81,6 +84,7 @@ export interface EngineParts {
   readonly pools: PoolRegistry;
   readonly store: OrderStore;
   readonly rfqs: RfqStore;
+  readonly protections: Protections;
 }
 
 export function exportParts(parts: EngineParts): Omit<EngineState, 'counters'> {
@@ -98,6 +102,7 @@ export function exportParts(parts: EngineParts): Omit<EngineState, 'counters'> {
     orders: orders.map((order) => orderRow(order, places.get(order.quote.pool.poolAddress))),
     ...withdrawalRows(parts.store),
     rfqs: parts.rfqs.exportRows(),
+    ...parts.protections.exportRows(),
   };
 }
 
@@ -128,13 +133,17 @@ export function importParts(parts: EngineParts, state: EngineState): void {
   // After the withdrawals: an order that is added looks whether it is among them.
   for (const row of state.orders) restoreOrder(parts.store, row, pools);
   const [, , tsMs] = state.counters;
+  parts.protections.importRows(state.authorizations, state.fillLimits);
   parts.rfqs.importRows(state.rfqs, Math.floor(tsMs / 1000));
 }
 
 /** The same for the same state, whatever led to it. Counters and requests for quotes are left out. */
 export function hashParts(parts: EngineParts, sha256: (text: string) => string): string {
-  const { stream, settlement, pools, orders, withdrawals, nonces } = exportParts(parts);
-  const rows: readonly (readonly unknown[])[] = [stream, settlement, ...pools, ...orders, ...withdrawals, ...nonces];
+  const { stream, settlement, pools, orders, withdrawals, nonces, authorizations, fillLimits } = exportParts(parts);
+  const rows: readonly (readonly unknown[])[] = [
+    ...[stream, settlement, ...pools, ...orders, ...withdrawals, ...nonces],
+    ...[...authorizations, ...fillLimits],
+  ];
   // Each digest goes into the next, so that a large state is never one string.
   let digest = '';
   for (let at = 0; at < rows.length; at += ROWS_A_DIGEST) {
@@ -149,10 +158,11 @@ export function hashParts(parts: EngineParts, sha256: (text: string) => string):
  * as they change.
  */
 export function sumParts(parts: EngineParts, sha256: (text: string) => string): string {
-  const { stream, settlement, pools, store } = parts;
+  const { stream, settlement, pools, store, protections } = parts;
   const lines = [store.sum.text(), pools.sum.text(), chainRow(stream).join(), chainRow(settlement).join()];
   // A state without withdrawals has the sum that it had before there were any.
   if (!store.withdrawals.isEmpty) lines.push(store.withdrawals.sum.text());
+  if (!protections.isEmpty) lines.push(protections.digest(sha256));
   return sha256(lines.join('\n'));
 }
 

@@ -1,5 +1,5 @@
 import type { RequestTerms } from '../engine/command.js';
-import type { Cause, EngineEvent, RfqChanged } from '../engine/event.js';
+import type { Cause, EngineEvent, RfqChanged, TradeRecorded, TradesUndone } from '../engine/event.js';
 import { type Quote, reasonName } from '../engine/quote.js';
 import { LruMap } from '../system/lru-map.js';
 import { COVER, type Fields, MESSAGE_TYPES, MESSAGES, type MessageType, QUOTE } from '../wire/feed-layout.js';
@@ -20,6 +20,7 @@ import {
   encodeMessage,
   packFields,
 } from '../wire/feed-msgpack.js';
+import { tradeJson } from '../wire/market.js';
 import { QuoteJson } from '../wire/quote-json.js';
 import type { HeldQuote } from './committed-book.js';
 import type { Cover } from './cover.js';
@@ -41,8 +42,8 @@ const REMOVALS = {
 } as const;
 
 /**
- * One event makes at most one message: the feed follows the book of valid quotes. Of a withdrawn quote nothing is in the
- * book, so that a fill leaves nothing of it to those who keep one.
+ * One event makes at most one message of QUOTES or RFQ: they follow the book of valid quotes. Of a withdrawn quote
+ * nothing is in the book, so that a fill leaves nothing of it to those who keep one.
  */
 export function messageOf(event: EngineEvent): FeedMessage | null {
   switch (event.type) {
@@ -141,6 +142,7 @@ export class JsonEncoding implements Encoding {
   }
 
   event({ event, tsMs }: TimedEvent): MessageTemplate | null {
+    if (isTradeEvent(event)) return this.#trade(event, tsMs);
     const published = messageOf(event);
     if (published === null) return null;
     const cause = JSON.stringify(causeJson(event.cause));
@@ -170,6 +172,16 @@ export class JsonEncoding implements Encoding {
     return Buffer.from(JSON.stringify(message));
   }
 
+  #trade(event: TradeEvent, tsMs: number): MessageTemplate {
+    const { type, body } = tradeMessageOf(event, this.#quotes);
+    const { seq, cause } = event;
+    const tail = JSON.stringify({ tsMs, cause: causeJson(cause), body }).slice(1);
+    return ({ key, prevSeq }) => {
+      const head = JSON.stringify({ type, key, seq, prevSeq }).slice(0, -1);
+      return Buffer.from(`${head},${tail}`);
+    };
+  }
+
   #body(published: FeedMessage): string {
     return 'json' in published ? published.json : this.#quotes.encodeQuote(published.quote, published.fillableSize);
   }
@@ -188,6 +200,7 @@ export class MsgpackEncoding implements Encoding {
   }
 
   event({ event, tsMs }: TimedEvent): MessageTemplate | null {
+    if (isTradeEvent(event)) return this.#trade(event, tsMs);
     const published = messageOf(event);
     if (published === null) return null;
     const { type, count, shared } = LAYOUTS[published.type];
@@ -225,6 +238,17 @@ export class MsgpackEncoding implements Encoding {
 
   message(message: ServerMessageV2): Uint8Array {
     return encodeMessage(message);
+  }
+
+  #trade(event: TradeEvent, tsMs: number): MessageTemplate {
+    const message = tradeMessageOf(event, this.#quotes);
+    const { fields } = MESSAGES[message.type];
+    const { type, count } = LAYOUTS[message.type];
+    const { seq, cause } = event;
+    const rest = encodeElements(
+      packFields({ fields: fields.slice(KEY_SEQ_PREV_SEQ) }, { tsMs, cause, body: message.body }),
+    );
+    return ({ key, prevSeq }) => encodeArray(count, [type, key, seq, prevSeq], rest);
   }
 
   /** Its bytes, in parts. */
@@ -274,6 +298,21 @@ export function coverHead({ covered, shortfall, averagePrice, worstPrice, deadli
     worstPrice: worstPrice?.toString() ?? null,
     deadline,
   };
+}
+
+type TradeEvent = TradeRecorded | TradesUndone;
+
+function isTradeEvent(event: EngineEvent): event is TradeEvent {
+  return event.type === 'TRADE_RECORDED' || event.type === 'TRADES_UNDONE';
+}
+
+/** The message of TRADES that tells of an event. */
+function tradeMessageOf(event: TradeEvent, quotes: Pick<QuoteJson, 'instrumentOf'>) {
+  if (event.type === 'TRADES_UNDONE') {
+    return { type: 'UNDO_TRADES', body: { blockNumber: event.blockNumber } } as const;
+  }
+  const { trade, cause } = event;
+  return { type: 'TRADE', body: tradeJson(trade, cause, quotes.instrumentOf(trade.pool)) } as const;
 }
 
 /** The fields in their order on the wire. */

@@ -1,17 +1,18 @@
 import { type PacedWork, rowsChargedForReading } from '../system/timers.js';
-import type { BookEventsQuery, EventsQuery } from '../wire/feed-messages.js';
+import type { BookEventsQuery, EventsQuery, TradeEventsQuery } from '../wire/feed-messages.js';
 import type { FeedChannel } from '../wire/socket.js';
 import type { TimedEvent } from './event-history.js';
 import type { Feed, ResyncReason } from './feed.js';
-import { filterOf, filterParts, viewOf } from './filters.js';
+import { filterOf, filterParts, tradeSelectionOf, viewOf } from './filters.js';
 import { orderbookKey } from './level-topics.js';
 import type { LevelView } from './level-window.js';
 import { validateSnapshotSize } from './quote-topics.js';
 import { LevelReplay, QuoteReplay } from './replay.js';
+import { TradeReplay, tradesKey } from './trade-topics.js';
 
 /** Bounds of one page; the numbers come from the configuration's limits. */
 export interface EventPagesLimits {
-  /** Events that one page of QUOTES or RFQ looks at. */
+  /** Events that one page of QUOTES, RFQ or TRADES looks at. */
   readonly eventsPerPage: number;
   /** Missed events that are merged into one update of ORDERBOOK; who missed more gets a snapshot. */
   readonly eventsPerBookPage: number;
@@ -23,6 +24,8 @@ export interface EventPagesLimits {
   /** Levels of a side, at most and when nothing else is asked for. */
   readonly wsBookLevels: number;
 }
+
+type AnyQuery = EventsQuery | BookEventsQuery | TradeEventsQuery;
 
 /** JSON of a page, or why the feed cannot serve it. */
 export type EventPageAnswer =
@@ -46,19 +49,20 @@ export class EventPages {
   }
 
   /** Most rows that a page reads. */
-  rows(query: EventsQuery | BookEventsQuery): number {
+  rows(query: AnyQuery): number {
     const { eventsPerPage, eventsPerBookPage } = this.#limits;
     const fromSeq = Number(query.fromSeq);
     const resyncReason = this.#feed.validateResume(query.epoch ?? this.#feed.epoch, fromSeq);
     const missed = resyncReason === null ? this.#feed.seq - fromSeq : 0;
     if (query.channel === 'ORDERBOOK') return missed > eventsPerBookPage ? Infinity : missed + this.#levelsOf(query);
     if (resyncReason === null) return Math.min(eventsPerPage, missed);
-    return query.channel === 'RFQ' ? 0 : this.#feed.book.candidates(filterOf(query));
+    return query.channel === 'RFQ' || query.channel === 'TRADES' ? 0 : this.#feed.book.candidates(filterOf(query));
   }
 
-  read(query: EventsQuery | BookEventsQuery, work: PacedWork): Promise<EventPageAnswer> {
+  read(query: AnyQuery, work: PacedWork): Promise<EventPageAnswer> {
     const fromSeq = Number(query.fromSeq);
     const resyncReason = this.#feed.validateResume(query.epoch ?? this.#feed.epoch, fromSeq);
+    if (query.channel === 'TRADES') return this.#trades(query, fromSeq, resyncReason, work);
     if (query.channel !== 'ORDERBOOK') return this.#quotes(query, fromSeq, resyncReason, work);
     const { wsBookLevels } = this.#limits;
     const depth = Number(query.depth ?? wsBookLevels);
@@ -84,15 +88,8 @@ export class EventPages {
     if (events === 'BUSY') return BUSY;
     if (events !== null) {
       const replay = new QuoteReplay(channel, filter, parts, fromSeq);
-      const messages: Uint8Array[] = [];
-      const { rowsPerSlice } = this.#limits;
       if (reading instanceof Promise) work.charge(events.length, 0);
-      for (let start = 0; start < events.length; start += rowsPerSlice) {
-        if (start > 0) await work.turn();
-        const slice = replay.take(events.slice(start, start + rowsPerSlice), feed.encodings.json);
-        work.charge(slice.length + rowsChargedForReading(rowsPerSlice), bytesOf(slice));
-        for (const message of slice) messages.push(message);
-      }
+      const messages = await this.#written(events, replay, work);
       return this.#page(events.at(-1)?.event.seq ?? fromSeq, messages);
     }
     const { seq, tsMs } = feed;
@@ -111,6 +108,41 @@ export class EventPages {
       await work.turn();
     }
     return this.#page(seq, messages);
+  }
+
+  /** Trades add up to nothing that could take the place of those that are gone: GET /trades has them. */
+  async #trades(
+    query: TradeEventsQuery,
+    fromSeq: number,
+    resyncReason: ResyncReason | null,
+    work: PacedWork,
+  ): Promise<EventPageAnswer> {
+    const feed = this.#feed;
+    const selection = tradeSelectionOf(query);
+    const key = tradesKey(feed.chainId, selection);
+    const reading = resyncReason === null ? feed.read(fromSeq, this.#limits.eventsPerPage) : null;
+    const events = await reading;
+    if (events === 'BUSY') return BUSY;
+    if (events === null) return this.#page(feed.seq, [this.#resync('TRADES', [key], resyncReason ?? 'TOO_OLD')]);
+    if (reading instanceof Promise) work.charge(events.length, 0);
+    const messages = await this.#written(events, new TradeReplay(key, selection, fromSeq), work);
+    return this.#page(events.at(-1)?.event.seq ?? fromSeq, messages);
+  }
+
+  async #written(
+    events: readonly TimedEvent[],
+    replay: Pick<QuoteReplay | TradeReplay, 'take'>,
+    work: PacedWork,
+  ): Promise<Uint8Array[]> {
+    const messages: Uint8Array[] = [];
+    const { rowsPerSlice } = this.#limits;
+    for (let start = 0; start < events.length; start += rowsPerSlice) {
+      if (start > 0) await work.turn();
+      const slice = replay.take(events.slice(start, start + rowsPerSlice), this.#feed.encodings.json);
+      work.charge(slice.length + rowsChargedForReading(rowsPerSlice), bytesOf(slice));
+      for (const message of slice) messages.push(message);
+    }
+    return messages;
   }
 
   /** Levels are known as they are now alone, so that all that was missed is one message. */

@@ -11,6 +11,8 @@ import { type Encoding, type EncodingName, JsonEncoding, MsgpackEncoding } from 
 import { LevelTopics } from './level-topics.js';
 import { type Publish, QuoteTopics, SharedSnapshots } from './quote-topics.js';
 import { type Ticker, tickerJson, Tickers, TickerTopics } from './tickers.js';
+import { TradeTopics } from './trade-topics.js';
+import { TradeVolume } from './trade-volume.js';
 
 /** The numbers of the configuration's limits that bound what the feed keeps. */
 export interface FeedLimits {
@@ -20,6 +22,8 @@ export interface FeedLimits {
   readonly changedLevels: number;
   /** Filled quotes remembered for a reorg that takes their fills back. */
   readonly recentFills: number;
+  /** Trades of the last 24 hours whose volume is counted. */
+  readonly tradesKept: number;
   /** Events that wait for the book while nobody follows it. */
   readonly unreadEvents: number;
   /** Quotes whose MessagePack is cached. */
@@ -78,6 +82,7 @@ export class Feed {
   readonly #levels: LevelTopics;
   readonly #covers: CoverTopics;
   readonly #tickerTopics: TickerTopics;
+  readonly #trades: TradeTopics;
   readonly #tickers: Tickers;
   /**
    * Published events that the book and the tickers have not applied yet: in one batch they take half the time that
@@ -124,8 +129,15 @@ export class Feed {
       maxLegs: limits.coverLegs,
       maxTopics: limits.coverTopics,
     });
-    this.#tickers = new Tickers(this.#book.book, start.pools, limits.recentFills);
+    this.#tickers = new Tickers({
+      book: this.#book.book,
+      pools: start.pools,
+      maxRecentFills: limits.recentFills,
+      volume: new TradeVolume(limits.tradesKept),
+      hasPast: older !== null,
+    });
     this.#tickerTopics = new TickerTopics(chainId, encodings, publish);
+    this.#trades = new TradeTopics(chainId, encodings, publish);
     this.#recent = new RecentEvents(limits.recentEvents, start.seq, start.recent);
     this.#older = older;
     this.#maxUnread = limits.unreadEvents;
@@ -157,6 +169,11 @@ export class Feed {
   get tickerTopics(): TickerTopics {
     this.#catchUp();
     return this.#tickerTopics;
+  }
+
+  get trades(): TradeTopics {
+    this.#catchUp();
+    return this.#trades;
   }
 
   /** Number of the last event of the last record that was published completely. */
@@ -236,7 +253,8 @@ export class Feed {
   }
 
   #onRecord(events: JournalRecord['events'], { index, tsMs }: Stamp): void {
-    const isFollowed = this.#quotes.size + this.#levels.size + this.#covers.size + this.#tickerTopics.size > 0;
+    const followed = [this.#quotes, this.#levels, this.#covers, this.#tickerTopics, this.#trades];
+    const isFollowed = followed.some(({ size }) => size > 0);
     for (const event of events) {
       const timed = { event, tsMs };
       this.#recent.push(timed);
@@ -267,6 +285,7 @@ export class Feed {
     const { event, tsMs } = timed;
     const change = this.#book.apply(event);
     this.#quotes.tell(timed, change);
+    this.#trades.tell(timed);
     if (change !== null) {
       this.#levels.touch(change);
       this.#covers.touch(change);

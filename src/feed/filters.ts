@@ -1,6 +1,6 @@
 import type { EngineEvent } from '../engine/event.js';
 import { type Hex, type Quote, type Side, sideOf, ZERO_ADDRESS } from '../engine/quote.js';
-import type { Channel, CoverFilterMessage, FilterV2Message } from '../wire/socket.js';
+import type { Channel, CoverFilterMessage, FilterV2Message, TradesFilterMessage } from '../wire/socket.js';
 import type { LevelView } from './level-window.js';
 
 /** A subscriber's filter of one channel. Addresses are in lower case; null means any. */
@@ -132,6 +132,20 @@ export function coverRequestOf({ poolAddress, side, size, taker, provider }: Cov
     taker: own === ZERO_ADDRESS ? null : own,
     provider: lowerCase(provider),
   };
+}
+
+/** Which trades a reader of TRADES follows. Addresses are in lower case; null: any. */
+export interface TradeSelection {
+  readonly poolAddress: Hex | null;
+  readonly provider: Hex | null;
+}
+
+/** The selection of a FILTER on TRADES, whose pool goes by its address. */
+export function tradeSelectionOf({
+  poolAddress,
+  provider,
+}: Pick<TradesFilterMessage['body'], 'poolAddress' | 'provider'>): TradeSelection {
+  return { poolAddress: lowerCase(poolAddress), provider: lowerCase(provider) };
 }
 
 /** The view of a FILTER on ORDERBOOK. */

@@ -4,6 +4,7 @@ import { yieldToEventLoop } from '../system/timers.js';
 import type { EventHistory } from './event-history.js';
 import { FillWindow } from './fill-window.js';
 import type { Tickers } from './tickers.js';
+import { TradeVolume } from './trade-volume.js';
 
 const DAY_MS = 24 * 60 * 60_000;
 
@@ -17,24 +18,30 @@ export interface PastFillsOptions {
   readonly groupsPerTurn: number;
   /** Filled quotes remembered for a reorg that takes their fills back. */
   readonly recentFills: number;
+  /** Trades whose volume is counted. */
+  readonly tradesKept: number;
   isStopped(): boolean;
 }
 
 /**
- * Counts the fills of the last 24 hours before the start, from the log, while the service goes on. Apart from those
+ * Counts the fills and trades of the last 24 hours before the start, from the log, while the service goes on. Apart from those
  * that come meanwhile, of which a reorg before the start says nothing.
  */
 export async function readPastFills(options: PastFillsOptions): Promise<void> {
   const { history, tickers, start, clock, groupsPerTurn } = options;
   const fills = new FillWindow(options.recentFills);
+  const trades = new TradeVolume(options.tradesKept);
   let groups = 0;
   for await (const events of history.readSince(start.tsMs - DAY_MS, start.index)) {
     if (options.isStopped()) return;
-    for (const { event, tsMs } of events) count(fills, event, tsMs);
+    for (const { event, tsMs } of events) {
+      count(fills, event, tsMs);
+      if (event.type === 'TRADE_RECORDED' || event.type === 'TRADES_UNDONE') trades.apply(event);
+    }
     groups += 1;
     if (groups % groupsPerTurn === 0) await yieldToEventLoop(clock);
   }
-  tickers.addPast(fills);
+  tickers.addPast(fills, trades);
 }
 
 function count(fills: FillWindow, event: EngineEvent, tsMs: number): void {

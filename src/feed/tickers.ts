@@ -8,35 +8,53 @@ import type { Encoding, EncodingName } from './event-messages.js';
 import { FillWindow } from './fill-window.js';
 import { SIDES, type Sides } from './level-window.js';
 import { type JoinedTopic, networkTopic, type Publish } from './quote-topics.js';
+import type { TradeVolume } from './trade-volume.js';
 
 type RestatedEvent = QuoteRestated | WithdrawnQuoteRestated;
 
 type BestLevel = Pick<LevelTotal, 'price' | 'size'> | null;
 
-/** A pool at a glance: what is best on each side of its public book, and how much was filled in the last 24 hours. */
+/** A pool at a glance: what is best on each side of its public book, and how much was filled and traded in 24 hours. */
 export interface Ticker {
   readonly pool: Pool;
   readonly best: Sides<BestLevel>;
-  /** 1e-18 contracts. */
+  /** Of quotes in the book, 1e-18 contracts. */
   readonly filledSize: bigint;
+  /** Of any quote, 1e-18 contracts; null: not known. */
+  readonly volume: bigint | null;
+}
+
+export interface TickersOptions {
+  readonly book: OrderBook;
+  /** Those that are deployed. */
+  readonly pools: Iterable<Pool>;
+  readonly maxRecentFills: number;
+  readonly volume: TradeVolume;
+  /** Earlier trades are in the log, and will be added: until then volumes are not known. */
+  readonly hasPast: boolean;
 }
 
 /**
- * The ticker of every pool that is deployed, quoted or was filled in the last day, after the events published so far.
+ * The ticker of every pool that is deployed, quoted or was traded in the last day, after the events published so far.
  */
 export class Tickers {
   readonly #book: OrderBook;
   readonly #fills: FillWindow;
+  readonly #volume: TradeVolume;
+  /** The trades from before the start are counted in. */
+  #hasPastTrades: boolean;
   readonly #tickers = new Map<Hex, Ticker>();
   readonly #deployed = new Set<Hex>();
   /** By maturity, so that pools that cannot be traded any more go. */
   #nextMaturity = Infinity;
   readonly #touched = new Map<Hex, Pool>();
 
-  /** `book`: of committed events. `pools`: those that are deployed. */
-  constructor(book: OrderBook, pools: Iterable<Pool>, maxRecentFills: number) {
+  /** `book`: of committed events. */
+  constructor({ book, pools, maxRecentFills, volume, hasPast }: TickersOptions) {
     this.#book = book;
     this.#fills = new FillWindow(maxRecentFills);
+    this.#volume = volume;
+    this.#hasPastTrades = !hasPast;
     for (const pool of pools) this.#onPool(pool, true);
     for (const { pool } of book.pools()) this.#touched.set(pool.poolAddress, pool);
     this.#refresh();
@@ -57,6 +75,7 @@ export class Tickers {
 
   /** Notes what an event did, and `change` to the book; `flush` tells which tickers it changed. */
   touch(event: EngineEvent, change: FillableSizeChange | null, tsMs: number): void {
+    if (event.type === 'TRADE_RECORDED' || event.type === 'TRADES_UNDONE') this.#volume.apply(event);
     if (event.type === 'POOL_DEPLOYED') this.#onPool(event.pool, true);
     if (event.type === 'POOL_WITHDRAWN') this.#onPool(event.pool, false);
     if (!('order' in event)) return;
@@ -74,8 +93,12 @@ export class Tickers {
     if (isFill || isRestated || (change !== null && !isPrivate(quote))) this.#touched.set(pool.poolAddress, pool);
   }
 
-  /** The fills from before the start, read from the log; told by the next `flush`. */
-  addPast(fills: FillWindow): void {
+  /** The fills and trades from before the start, read from the log; told by the next `flush`. */
+  addPast(fills: FillWindow, trades: TradeVolume): void {
+    this.#volume.addEarlier(trades);
+    this.#hasPastTrades = true;
+    // What was not known is known now.
+    for (const [poolAddress, { pool }] of this.#tickers) this.#touched.set(poolAddress, pool);
     for (const poolAddress of this.#fills.addEarlier(fills)) {
       const ticker = this.#tickers.get(poolAddress);
       if (ticker !== undefined) this.#touched.set(poolAddress, ticker.pool);
@@ -88,6 +111,14 @@ export class Tickers {
     for (const poolAddress of this.#fills.expire(tsMs)) {
       const ticker = this.#tickers.get(poolAddress);
       if (ticker !== undefined) this.#touched.set(poolAddress, ticker.pool);
+    }
+    const knewVolumes = this.#volume.isComplete;
+    this.#volume.expire(Math.floor(tsMs / 1000));
+    for (const [poolAddress, pool] of this.#volume.takeChanged()) {
+      if (pool.poolKey.maturity * 1000 > tsMs) this.#touched.set(poolAddress, pool);
+    }
+    if (knewVolumes !== this.#volume.isComplete) {
+      for (const [poolAddress, { pool }] of this.#tickers) this.#touched.set(poolAddress, pool);
     }
     return this.#touched.size === 0 ? [] : this.#refresh();
   }
@@ -111,6 +142,7 @@ export class Tickers {
         pool,
         best: { bid: this.#best(poolAddress, 'bid'), ask: this.#best(poolAddress, 'ask') },
         filledSize: this.#fills.total(poolAddress),
+        volume: this.#hasPastTrades ? this.#volume.total(poolAddress) : null,
       };
       const before = this.#tickers.get(poolAddress);
       const hasNothing = isEmpty(ticker) && !this.#deployed.has(poolAddress);
@@ -146,10 +178,10 @@ export class Tickers {
 
 /** Of a pool that is not deployed, and where nothing is quoted any more. */
 export function emptyTicker(pool: Pool): Ticker {
-  return { pool, best: { bid: null, ask: null }, filledSize: 0n };
+  return { pool, best: { bid: null, ask: null }, filledSize: 0n, volume: 0n };
 }
 
-export function tickerJson({ pool, best, filledSize }: Ticker): TickerJson {
+export function tickerJson({ pool, best, filledSize, volume }: Ticker): TickerJson {
   const { poolAddress, poolKey } = pool;
   const level = (side: BestLevel) => side && { price: side.price.toString(), size: side.size.toString() };
   return {
@@ -158,15 +190,16 @@ export function tickerJson({ pool, best, filledSize }: Ticker): TickerJson {
     bid: level(best.bid),
     ask: level(best.ask),
     filledSize24h: filledSize.toString(),
+    volume24h: volume?.toString() ?? null,
   };
 }
 
-function isEmpty({ best, filledSize }: Ticker): boolean {
-  return filledSize === 0n && best.bid === null && best.ask === null;
+function isEmpty({ best, filledSize, volume }: Ticker): boolean {
+  return filledSize === 0n && (volume ?? 0n) === 0n && best.bid === null && best.ask === null;
 }
 
 function isSame(a: Ticker, b: Ticker): boolean {
-  if (a.filledSize !== b.filledSize) return false;
+  if (a.filledSize !== b.filledSize || a.volume !== b.volume) return false;
   return SIDES.every(
     (side) => a.best[side]?.price === b.best[side]?.price && a.best[side]?.size === b.best[side]?.size,
   );

@@ -1,3 +1,4 @@
+import type { TakerAccess } from '../auth/taker-access.js';
 import type { Hex, Quote, Side } from '../engine/quote.js';
 import type { NetRequest, NetResponse } from '../net/net.js';
 import { CoverQuery, type CoverTerms } from '../wire/orderbook.js';
@@ -5,8 +6,8 @@ import { onChain } from '../wire/primitives.js';
 import type { QuoteJson } from '../wire/quote-json.js';
 import { compile } from '../wire/validation.js';
 import { readQuery } from './parse.js';
-import { chainNotServed, chainUnreachable, json, noPoolNamed, refuse } from './responses.js';
-import type { Route } from './router.js';
+import { chainNotServed, chainUnreachable, json, noPoolNamed, refuse, takerRefusal } from './responses.js';
+import type { Caller, Route } from './router.js';
 
 interface CoverLeg {
   readonly quote: Quote;
@@ -72,19 +73,22 @@ export interface CoverRouteParts {
   readonly covers: CoverQueries;
   readonly plans: FillPlanner;
   readonly quoteJson: QuoteJson;
+  readonly takers: TakerAccess;
   readonly chainId: string;
   readonly limits: { readonly queryPairs: number; readonly schemaErrors: number };
 }
 
 /** GET /quotes/cover: the best quotes for a size, with what a taker has to approve and to send. */
-export function coverRoute({ covers, plans, quoteJson, chainId, limits }: CoverRouteParts): Route {
+export function coverRoute({ covers, plans, quoteJson, takers, chainId, limits }: CoverRouteParts): Route {
   const check = compile(onChain(CoverQuery, chainId), limits.schemaErrors);
 
-  async function handle(request: NetRequest): Promise<NetResponse> {
+  async function handle(request: NetRequest, caller: Caller): Promise<NetResponse> {
     const query = readQuery(request, check, limits.queryPairs);
     if (!query.ok) return refuse(request, query.code, query.error);
     const { chainId: asked, side, size } = query.value;
     if (asked !== chainId) return refuse(request, 'unsupported_chain', chainNotServed(null, chainId));
+    const refusal = takerRefusal(request, takers, caller, query.value.taker);
+    if (refusal !== null) return refusal;
     const lower = (address: string | undefined): Hex | null => (address?.toLowerCase() as Hex | undefined) ?? null;
     const { instrument } = query.value;
     const given = lower(query.value.poolAddress);

@@ -1,3 +1,4 @@
+import type { TakerAccess } from '../auth/taker-access.js';
 import type { Hex, Pool } from '../engine/quote.js';
 import type { NetRequest, NetResponse } from '../net/net.js';
 import { type PacedWork, UNPACED } from '../system/timers.js';
@@ -8,6 +9,7 @@ import {
   type BookResult,
   EventsQuery,
   TickersQuery,
+  TradeEventsQuery,
 } from '../wire/feed-messages.js';
 import { closed, onChain } from '../wire/primitives.js';
 import { parseQuery } from '../wire/query.js';
@@ -20,6 +22,7 @@ import {
   type LargeAnswerRunner,
   noPoolNamed,
   refuse,
+  takerRefusal,
   unavailable,
 } from './responses.js';
 import type { Caller, Route } from './router.js';
@@ -27,10 +30,10 @@ import type { Caller, Route } from './router.js';
 /** Past messages of the feed. */
 export interface PastEvents {
   /** Most rows that a page reads. */
-  rows(query: EventsQuery | BookEventsQuery): number;
+  rows(query: EventsQuery | BookEventsQuery | TradeEventsQuery): number;
   /** JSON of one page, or why it cannot be read. */
   read(
-    query: EventsQuery | BookEventsQuery,
+    query: EventsQuery | BookEventsQuery | TradeEventsQuery,
     work: PacedWork,
   ): Promise<
     | { readonly ok: true; readonly page: Uint8Array }
@@ -55,9 +58,13 @@ export function eventsRoute(
   chainId: string,
   limits: EventsRouteLimits,
   answers: LargeAnswerRunner,
+  takers: TakerAccess,
 ): Route {
   const checkEvents = compile(onChain(EventsQuery, chainId), limits.schemaErrors);
   const checkBookEvents = compile(onChain(BookEventsQuery, chainId), limits.schemaErrors);
+  const checkTradeEvents = compile(onChain(TradeEventsQuery, chainId), limits.schemaErrors);
+  const checkOf = (channel: unknown) =>
+    channel === 'ORDERBOOK' ? checkBookEvents : channel === 'TRADES' ? checkTradeEvents : checkEvents;
   return {
     method: 'GET',
     path: '/events',
@@ -65,11 +72,13 @@ export function eventsRoute(
     handle(request: NetRequest, caller: Caller): NetResponse | Promise<NetResponse> {
       const parsed = parseQuery(request.query, { maxPairs: limits.queryPairs });
       if (!parsed.ok) return refuse(request, 'malformed_query', parsed.message);
-      const query = (parsed.value.channel === 'ORDERBOOK' ? checkBookEvents : checkEvents)(parsed.value);
+      const query = checkOf(parsed.value.channel)(parsed.value);
       if (!query.ok) return refuse(request, 'invalid_parameter', query.errors);
       if ((query.value.chainId ?? chainId) !== chainId) {
         return refuse(request, 'unsupported_chain', chainNotServed(null, chainId));
       }
+      const refusal = takerRefusal(request, takers, caller, takerOf(query.value));
+      if (refusal !== null) return refusal;
       const read = async (work: PacedWork): Promise<NetResponse> => {
         const answer = await past.read(query.value, work);
         if (answer.ok) return json(answer.page);
@@ -82,6 +91,12 @@ export function eventsRoute(
       return largeAnswer(answers, request, caller, read);
     },
   };
+}
+
+/** The taker whose private quotes or requests are asked for; undefined: what every key sees. */
+function takerOf(query: EventsQuery | BookEventsQuery | TradeEventsQuery): EventsQuery['taker'] {
+  if (query.channel === 'TRADES') return undefined;
+  return query.taker ?? (query.channel === 'RFQ' ? '*' : undefined);
 }
 
 /** Books as the committed events leave them. */

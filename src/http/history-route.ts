@@ -1,3 +1,4 @@
+import type { TakerAccess } from '../auth/taker-access.js';
 import type { Hex } from '../engine/quote.js';
 import { QuoteHistoryPath, QuoteHistoryQuery } from '../wire/history.js';
 import { closed, onChain } from '../wire/primitives.js';
@@ -21,6 +22,7 @@ export function quoteHistoryRoute(
   past: PastQueries | null,
   limits: HistoryRouteLimits,
   answers: LargeAnswerRunner,
+  takers: TakerAccess,
 ): Route {
   const check = compile(
     closed({ ...QuoteHistoryPath.properties, ...QuoteHistoryQuery.properties }),
@@ -34,12 +36,18 @@ export function quoteHistoryRoute(
       const query = readQuery(request, check, limits.queryPairs, PATH);
       if (!query.ok) return refuse(request, query.code, query.error);
       const { quoteId, afterSeq, limit } = query.value;
-      return answerPast(request, caller, past, answers, {
-        type: 'QUOTE_HISTORY',
-        quoteId: quoteId.toLowerCase() as Hex,
-        afterSeq: afterSeq === undefined ? null : Number(afterSeq),
-        limit: limit === undefined ? DEFAULT_PAGE : Number(limit),
-      });
+      return answerPast(
+        request,
+        caller,
+        { past, answers },
+        {
+          type: 'QUOTE_HISTORY',
+          quoteId: quoteId.toLowerCase() as Hex,
+          afterSeq: afterSeq === undefined ? null : Number(afterSeq),
+          takers: takers.shownTo(caller),
+          limit: limit === undefined ? DEFAULT_PAGE : Number(limit),
+        },
+      );
     },
   };
 }
@@ -66,7 +74,7 @@ export function bookProofRoute(
       if (query.value.chainId !== chainId) return refuse(request, 'unsupported_chain', chainNotServed(null, chainId));
       const poolAddress = pool.toLowerCase() as Hex;
       const point = { type: 'SEQ', seq: Number(seq) } as const;
-      return answerPast(request, caller, past, answers, { type: 'BOOK_PROOF', poolAddress, point });
+      return answerPast(request, caller, { past, answers }, { type: 'BOOK_PROOF', poolAddress, point });
     },
   };
 }

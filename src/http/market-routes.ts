@@ -5,7 +5,7 @@ import {
   CANDLE_SECONDS,
   CandlesQuery,
   type CandlesResult,
-  type TradeJson,
+  tradeJson,
   TradesQuery,
   type TradesResult,
 } from '../wire/market.js';
@@ -109,7 +109,7 @@ export function marketRoutes(parts: MarketRouteParts): Route[] {
     return {
       since: trades.store.since(parts.nowSeconds()),
       next: last === undefined ? null : `${last.blockNumber}-${last.logIndex}`,
-      trades: shown.map((trade) => tradeJson(trade, parts.instrument(trade.pool))),
+      trades: shown.map((trade) => tradeJson(trade, trade, parts.instrument(trade.pool))),
     };
   }
 
@@ -127,27 +127,6 @@ function filterOf(query: Partial<Pick<TradesQuery, 'poolAddress' | 'provider' | 
     isBuy: query.side === undefined ? null : query.side === 'buy',
     from: Number(query.from ?? 0),
     to: query.to === undefined ? Infinity : Number(query.to),
-  };
-}
-
-function tradeJson(trade: PlacedTrade, instrument: string | null): TradeJson {
-  const { pool, quoteId, isBuy, price, size, fee, provider, taker, time, blockNumber, blockHash, txHash, logIndex } =
-    trade;
-  return {
-    poolAddress: pool.poolAddress,
-    instrument,
-    quoteId,
-    side: isBuy ? 'buy' : 'sell',
-    price: price.toString(),
-    size: size.toString(),
-    fee: fee.toString(),
-    provider,
-    taker,
-    time,
-    blockNumber,
-    blockHash,
-    txHash,
-    logIndex,
   };
 }
 

@@ -1,4 +1,5 @@
 import type { Static, TObject } from 'typebox';
+import type { TakerAccess } from '../auth/taker-access.js';
 import type { Hex, Order, Side } from '../engine/quote.js';
 import type { NetRequest, NetResponse } from '../net/net.js';
 import { type PacedWork, rowsChargedForReading } from '../system/timers.js';
@@ -18,7 +19,7 @@ import { type OrderAge, type OrderListLimits, OrderLists, type OrdersFound } fro
 import { readJson } from './parse.js';
 import { answerPast, type PastQueries, pastPointOf, type StateQuery } from './past-answers.js';
 import { ResponseCache, type TaggedResponse, type TextDigest, answerConditional } from './response-cache.js';
-import { chainNotServed, largeAnswer, type LargeAnswerRunner, refuse } from './responses.js';
+import { chainNotServed, largeAnswer, type LargeAnswerRunner, refuse, takerRefusal } from './responses.js';
 import type { Caller, Route } from './router.js';
 
 export interface CoveringQuery {
@@ -77,6 +78,7 @@ export function orderbookRoutes(
   answers: LargeAnswerRunner,
   /** Null: no log is kept. */
   past: PastQueries | null,
+  takers: TakerAccess,
 ): Route[] {
   const plainLists = new OrderLists(quoteJson, digest, limits);
   const namedLists = new OrderLists(namedQuoteJson, digest, limits);
@@ -91,37 +93,44 @@ export function orderbookRoutes(
   function reading<const S extends TObject>(
     path: string,
     schema: S,
-    planned: (query: Static<S>, isTagged: boolean) => Planned,
-    ofState: ((query: Static<S>) => StateQuery) | null = null,
+    planned: (query: Static<S>, isTagged: boolean, caller: Caller) => Planned,
+    ofState: ((query: Static<S>, caller: Caller) => StateQuery) | null = null,
   ): (request: NetRequest, caller: Caller) => NetResponse | Promise<NetResponse> {
     const check = compile(onChain(schema, chainId), limits.schemaErrors);
 
     /** Many orders are read and written in slices, when the key's large answers before it are made. */
     async function inSlices(request: NetRequest, plan: Planned, work: PacedWork): Promise<NetResponse> {
       const [pending, index] = [book.whenDurable(), book.index()];
-      const known = remembered.find(path, request.query, index);
+      const known = plan.isOwn ? undefined : remembered.find(path, request.query, index);
       if (known !== undefined) work.charge(0, known.answer.body.length);
       const made = known ?? (await plan.many(work));
       await pending;
       // Where the book went on meanwhile, what has become of the answer is nobody's next one.
-      if (known === undefined && book.index() === index) remembered.keep(path, request.query, made);
+      if (known === undefined && !plan.isOwn && book.index() === index) remembered.keep(path, request.query, made);
       return answerConditional(request, made);
+    }
+
+    function knownAnswer(request: NetRequest, caller: Caller): NetResponse | Promise<NetResponse> | null {
+      const pending = book.whenDurable();
+      const known = remembered.find(path, request.query, book.index());
+      if (known === undefined) return null;
+      const again = answerConditional(request, known);
+      if (again.body.length > LARGE_BYTES) {
+        return largeAnswer(answers, request, caller, async (work) => {
+          work.charge(0, again.body.length);
+          await pending;
+          return again;
+        });
+      }
+      return pending === null ? again : pending.then(() => again);
     }
 
     return (request, caller) => {
       const pending = book.whenDurable();
-      const known = remembered.find(path, request.query, book.index());
-      if (known !== undefined) {
-        const again = answerConditional(request, known);
-        if (again.body.length > LARGE_BYTES) {
-          return largeAnswer(answers, request, caller, async (work) => {
-            work.charge(0, again.body.length);
-            await pending;
-            return again;
-          });
-        }
-        return pending === null ? again : pending.then(() => again);
-      }
+      // Where privacy is proven, who may see the answer is decided first.
+      const isOpen = takers.privacy === 'open';
+      const known = isOpen ? knownAnswer(request, caller) : null;
+      if (known !== null) return known;
       const parsed = parseQuery(request.query, { lists: ['quoteIds'], maxPairs: limits.queryPairs });
       if (!parsed.ok) return refuse(request, 'malformed_query', parsed.message);
       const query = check(parsed.value);
@@ -129,18 +138,23 @@ export function orderbookRoutes(
       const asked = query.value as Partial<Record<'chainId' | 'poolAddress', string>>;
       if ((asked.chainId ?? chainId) !== chainId)
         return refuse(request, 'unsupported_chain', chainNotServed(null, chainId));
+      const { taker } = query.value as { readonly taker?: Hex | '*' };
+      const refusal = takerRefusal(request, takers, caller, taker);
+      if (refusal !== null) return refusal;
       const point = ofState === null ? null : pastPointOf(query.value);
       if (point === 'TWICE')
         return refuse(request, 'invalid_parameter', 'asOfSeq, asOfBlock and asOfTime exclude each other');
       if (ofState !== null && point !== null) {
-        return answerPast(request, caller, past, answers, { ...ofState(query.value), point });
+        return answerPast(request, caller, { past, answers }, { ...ofState(query.value, caller), point });
       }
-      const plan = planned(query.value, asked.poolAddress !== undefined);
+      const plan = planned(query.value, asked.poolAddress !== undefined, caller);
+      const again = isOpen || plan.isOwn ? null : knownAnswer(request, caller);
+      if (again !== null) return again;
       if (plan.rows >= limits.rowsPerSlice) {
         return largeAnswer(answers, request, caller, (work) => inSlices(request, plan, work));
       }
       const made = plan.few();
-      remembered.keep(path, request.query, made);
+      if (!plan.isOwn) remembered.keep(path, request.query, made);
       const answered = answerConditional(request, made);
       return pending === null ? answered : pending.then(() => answered);
     };
@@ -151,24 +165,34 @@ export function orderbookRoutes(
     const orders = find();
     return {
       rows: orders.length,
+      isOwn: false,
       few: () => lists.best(orders, book.index()),
       many: (work) => lists.bestOfMany(find(), book.index(), work),
     };
   }
 
-  function plannedOrders(query: OrdersQueryParams | OrdersBody, isTagged: boolean): Planned {
+  function plannedOrders(query: OrdersQueryParams | OrdersBody, isTagged: boolean, caller: Caller): Planned {
     const filter = toFilter(query);
+    // Without a taker, ids name private quotes of any.
+    const isOwn = takers.privacy === 'proven' && filter.quoteIds !== undefined && filter.taker === undefined;
+    const find = (): OrdersFound => (isOwn ? shownTo(caller, book.orders(filter)) : book.orders(filter));
     const lists = listsFor(query.fields);
     const rows = book.candidates(filter);
     const isPage = query.limit !== undefined;
     return {
       rows,
-      few: () => lists.newest(book.orders(filter), isPage, isTagged),
+      isOwn,
+      few: () => lists.newest(find(), isPage, isTagged),
       many(work) {
         work.charge(rowsChargedForReading(rows), 0);
-        return lists.newestOfMany(book.orders(filter), isPage, isTagged, work);
+        return lists.newestOfMany(find(), isPage, isTagged, work);
       },
     };
+  }
+
+  function shownTo(caller: Caller, { valid, invalid, next }: OrdersFound): OrdersFound {
+    const isShown = ({ quote }: Order): boolean => takers.maySee(caller, quote.taker);
+    return { valid: valid.filter(isShown), invalid: invalid.filter(isShown), next };
   }
 
   const checkBody = compile(onChain(ordersBody(limits.quoteIdsPerRequest), chainId), limits.schemaErrors);
@@ -181,8 +205,10 @@ export function orderbookRoutes(
     if (!query.ok) return refuse(request, 'invalid_parameter', query.errors);
     if ((query.value.chainId ?? chainId) !== chainId)
       return refuse(request, 'unsupported_chain', chainNotServed(null, chainId));
+    const refusal = takerRefusal(request, takers, caller, query.value.taker);
+    if (refusal !== null) return refusal;
     const pending = book.whenDurable();
-    const plan = plannedOrders(query.value, false);
+    const plan = plannedOrders(query.value, false, caller);
     if (plan.rows >= limits.rowsPerSlice) {
       return largeAnswer(answers, request, caller, async (work) => {
         const durable = book.whenDurable();
@@ -222,9 +248,10 @@ export function orderbookRoutes(
       method: 'GET',
       path: '/orders',
       needsKey: true,
-      handle: reading('/orders', ordersQuery(limits.quoteIdsPerRequest), plannedOrders, (query) => ({
+      handle: reading('/orders', ordersQuery(limits.quoteIdsPerRequest), plannedOrders, (query, caller) => ({
         type: 'ORDERS',
         query: toFilter(query),
+        takers: takers.shownTo(caller),
         isPage: query.limit !== undefined,
         fields: query.fields ?? null,
       })),
@@ -237,6 +264,8 @@ export function orderbookRoutes(
 interface Planned {
   /** Most orders that it reads. */
   readonly rows: number;
+  /** The same query of another key may have another answer. */
+  readonly isOwn: boolean;
   few(): TaggedResponse;
   /** Of more than fit into a slice. */
   many(work: PacedWork): Promise<TaggedResponse>;

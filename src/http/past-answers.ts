@@ -28,6 +28,8 @@ export interface HistoryRequest {
   readonly quoteId: Hex;
   /** Null: from the oldest event that is kept. */
   readonly afterSeq: number | null;
+  /** Takers whose private quotes may be shown; null: every taker. */
+  readonly takers: readonly Hex[] | null;
   /** Most events of the answer. */
   readonly limit: number;
 }
@@ -38,6 +40,8 @@ export type StateQuery =
   | {
       readonly type: 'ORDERS';
       readonly query: OrdersQuery;
+      /** Takers whose private quotes may be shown; null: every taker. */
+      readonly takers: readonly Hex[] | null;
       readonly isPage: boolean;
       readonly fields: 'instrument' | null;
     }
@@ -79,12 +83,17 @@ export function pastPointOf({ asOfSeq, asOfBlock, asOfTime }: AsOfQuery): PastPo
   return points.length > 1 ? 'TWICE' : (points[0] ?? null);
 }
 
-/** The answer of the log, made and charged as a large answer. `past` is null where no log is kept. */
+export interface PastPorts {
+  /** Null: no log is kept. */
+  readonly past: PastQueries | null;
+  readonly answers: LargeAnswerRunner;
+}
+
+/** The answer of the log, made and charged as a large answer. */
 export function answerPast(
   request: NetRequest,
   caller: Caller,
-  past: PastQueries | null,
-  answers: LargeAnswerRunner,
+  { past, answers }: PastPorts,
   question: PastRequest,
 ): NetResponse | Promise<NetResponse> {
   if (past === null) return refuse(request, 'no_longer_kept', 'This service keeps no log');

@@ -34,7 +34,7 @@ export interface DryRunItem extends Omit<DryRunResult['quotes'][number], 'reason
 }
 
 export type DryRunAnswer =
-  { readonly type: 'REHEARSED'; readonly items: readonly DryRunItem[] } | { readonly type: 'CHAIN_UNREACHABLE' };
+  { readonly type: 'CHECKED'; readonly items: readonly DryRunItem[] } | { readonly type: 'CHAIN_UNREACHABLE' };
 
 /** Why nothing can be published: never by this service as it is configured, or not now. With words for the client. */
 export interface PublishingRefusal {
@@ -49,7 +49,7 @@ export interface QuotePublishing {
   refusal(): PublishingRefusal | null;
   submit(caller: Caller, quotes: readonly QuoteToPublish[]): Promise<PublishResult>;
   /** Everything but the publication; needs no wallet. */
-  rehearse(quotes: readonly QuoteToPublish[]): Promise<DryRunAnswer>;
+  dryRun(quotes: readonly QuoteToPublish[]): Promise<DryRunAnswer>;
 }
 
 export interface PublishRouteLimits {
@@ -95,11 +95,11 @@ export function publishRoute(
     if (retryAfterMs > 0) return rateLimited(request, retryAfterMs);
     const quotes = body.value.map(toPublish);
     if (isLarge) await othersTurn();
-    if (isDryRun) return rehearsed(request, await publishing.rehearse(quotes));
+    if (isDryRun) return dryRunAnswer(request, await publishing.dryRun(quotes));
     return answer(request, body.value, await publishing.submit(caller, quotes));
   }
 
-  function rehearsed(request: NetRequest, result: DryRunAnswer): NetResponse {
+  function dryRunAnswer(request: NetRequest, result: DryRunAnswer): NetResponse {
     if (result.type === 'CHAIN_UNREACHABLE') return chainUnreachable(request);
     return json(JSON.stringify({ quotes: result.items }));
   }

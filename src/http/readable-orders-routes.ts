@@ -1,3 +1,4 @@
+import type { TakerAccess } from '../auth/taker-access.js';
 import type { Hex, Order, PoolKey } from '../engine/quote.js';
 import { reasonName } from '../engine/quote.js';
 import type { NetRequest, NetResponse } from '../net/net.js';
@@ -18,6 +19,7 @@ import {
   type LargeAnswerRunner,
   noWallet,
   refuse,
+  takerRefusal,
 } from './responses.js';
 import type { Caller, Route } from './router.js';
 
@@ -34,13 +36,14 @@ export interface ReadableOrdersParts {
   nowSeconds(): number | null;
   /** Null without a wallet. */
   operator(): Hex | null;
+  readonly takers: TakerAccess;
   readonly answers: LargeAnswerRunner;
   readonly limits: { readonly queryPairs: number; readonly schemaErrors: number; readonly rowsPerSlice: number };
 }
 
 /** GET /orderbook/quotes, GET /orderbook/orders and GET /account/orders: the book in the containerized API's form. */
 export function readableOrdersRoutes(parts: ReadableOrdersParts): Route[] {
-  const { book, readable, symbols, answers, limits } = parts;
+  const { book, readable, symbols, takers, answers, limits } = parts;
   const checkBest = compile(bestQuotesQuery(symbols), limits.schemaErrors);
   const checkOrders = compile(ReadableOrdersQuery, limits.schemaErrors);
   const checkAccount = compile(AccountQuery, limits.schemaErrors);
@@ -51,10 +54,12 @@ export function readableOrdersRoutes(parts: ReadableOrdersParts): Route[] {
     return `{"reason":"${reason}","quote":${quoteText(order)}}`;
   };
 
-  async function best(request: NetRequest): Promise<NetResponse> {
+  async function best(request: NetRequest, caller: Caller): Promise<NetResponse> {
     const query = readQuery(request, checkBest, limits.queryPairs);
     if (!query.ok) return refuse(request, query.code, query.error);
     const { base, quote, expiration, type, side, provider, taker } = query.value;
+    const refusal = takerRefusal(request, takers, caller, taker);
+    if (refusal !== null) return refusal;
     const now = parts.nowSeconds();
     if (now === null) return chainUnreachable(request);
     const date = readNewExpiration(expiration, now);
@@ -91,7 +96,8 @@ export function readableOrdersRoutes(parts: ReadableOrdersParts): Route[] {
     // As they stand now: orders change while a long list is written.
     const find = (): Shown[] => {
       const { valid, invalid } = book.orders(filter);
-      return (isInvalid ? invalid : valid).map(({ quote, fillableSize, reason }) => ({ quote, fillableSize, reason }));
+      const shown = (isInvalid ? invalid : valid).filter(({ quote }) => takers.maySee(caller, quote.taker));
+      return shown.map(({ quote, fillableSize, reason }) => ({ quote, fillableSize, reason }));
     };
     const rows = book.candidates(filter);
     const pending = book.whenDurable();

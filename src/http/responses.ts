@@ -1,3 +1,5 @@
+import type { TakerAccess } from '../auth/taker-access.js';
+import type { Hex } from '../engine/quote.js';
 import { type NetRequest, type NetRequestHead, type NetResponse, SharedHeaders } from '../net/net.js';
 import type { GasRefusal } from '../quota/gas-budget.js';
 import type { TokenCapRefusal } from '../quota/token-caps.js';
@@ -185,6 +187,24 @@ export function noOperatorScope(request: NetRequestHead): NetResponse {
     request,
     'missing_scope',
     "This key may not act with the operator's wallet: it takes one with the scope operator",
+  );
+}
+
+/** The refusal of a request for what is private to a taker; null: the caller may see it. */
+export function takerRefusal(
+  request: NetRequestHead,
+  takers: TakerAccess,
+  caller: Parameters<TakerAccess['maySee']>[0],
+  taker: Hex | '*' | undefined,
+): NetResponse | null {
+  if (takers.maySee(caller, taker ?? null)) return null;
+  if (taker === '*') {
+    return refuse(request, 'missing_scope', "Every taker's quotes and requests take a key with the scope takers:all");
+  }
+  return refuse(
+    request,
+    { code: 'taker_not_proven', param: 'taker' },
+    'This key has not proven the address of the taker: sign in with it',
   );
 }
 

@@ -1,3 +1,4 @@
+import type { TakerAccess } from '../auth/taker-access.js';
 import type { Hex, PoolKey } from '../engine/quote.js';
 import { ZERO_ADDRESS } from '../engine/quote.js';
 import { type RfqState, takerOf } from '../engine/rfq-store.js';
@@ -20,6 +21,7 @@ import {
   notNow,
   rateLimited,
   refuse,
+  takerRefusal,
   unavailable,
 } from './responses.js';
 import type { Caller, Route } from './router.js';
@@ -33,6 +35,7 @@ export interface RfqRouteParts extends RfqJsonParts {
   readonly desk: Pick<RfqDesk, 'open' | 'cancel'>;
   poolAddressOf(poolKey: PoolKey): Promise<Hex | 'IMPOSSIBLE' | 'UNAVAILABLE'>;
   readonly covers: Pick<CoverQueries, 'at' | 'cover'>;
+  readonly takers: TakerAccess;
   readonly whenDurable: () => Promise<void> | null;
   readonly chainId: string;
   readonly answers: LargeAnswerRunner;
@@ -52,7 +55,7 @@ const COMPETITION = '/rfqs/{rfqId}/competition';
 
 /** POST /rfqs, GET /rfqs, DELETE /rfqs/{rfqId}, GET /rfqs/{rfqId}/cover and GET /rfqs/{rfqId}/competition. */
 export function rfqRoutes(parts: RfqRouteParts): Route[] {
-  const { rfqs, desk, chainId, limits } = parts;
+  const { rfqs, desk, takers, chainId, limits } = parts;
   const checkBody = compile(onChain(PostRfqBody, chainId), limits.schemaErrors);
   const checkList = compile(onChain(RfqsQuery, chainId), limits.schemaErrors);
   const checkPath = compile(RfqIdPath, limits.schemaErrors);
@@ -80,6 +83,8 @@ export function rfqRoutes(parts: RfqRouteParts): Route[] {
     if (taker === ZERO_ADDRESS) {
       return refuse(request, { code: 'invalid_parameter', param: 'taker' }, 'taker must not be the zero address');
     }
+    const refusal = takerRefusal(request, takers, caller, taker);
+    if (refusal !== null) return refusal;
     const seen = body.anonymous === true ? ZERO_ADDRESS : body.taker;
     const legs: RfqLegRequest[] = [];
     for (const [place, leg] of body.legs.entries()) {
@@ -142,7 +147,7 @@ export function rfqRoutes(parts: RfqRouteParts): Route[] {
     if (query.value.chainId !== chainId) return refuse(request, 'unsupported_chain', chainNotServed(null, chainId));
     return largeAnswer(parts.answers, request, caller, async (work) => {
       const all = [...rfqs.all()];
-      const text = JSON.stringify(pageOf(all.reverse(), query.value, caller.id));
+      const text = JSON.stringify(pageOf(all.reverse(), query.value, caller));
       work.charge(Math.ceil(all.length / PASSED_OVER_PER_ROW), text.length);
       await parts.whenDurable();
       return json(text);
@@ -150,14 +155,14 @@ export function rfqRoutes(parts: RfqRouteParts): Route[] {
   }
 
   /** `newest`: first. */
-  function pageOf(newest: readonly RfqState[], query: RfqsQuery, owner: string): RfqsPage {
+  function pageOf(newest: readonly RfqState[], query: RfqsQuery, caller: Caller): RfqsPage {
     const limit = query.limit === undefined ? DEFAULT_PAGE : Number(query.limit);
     const place = query.cursor === undefined ? -1 : newest.findIndex(({ terms }) => terms.rfqId === query.cursor);
     // A cursor whose request is no longer kept was older than all that are.
     const rest = query.cursor !== undefined && place < 0 ? [] : newest.slice(place + 1);
     const found: RfqState[] = [];
     for (const state of rest) {
-      if (state.terms.owner === owner && matches(state, query)) found.push(state);
+      if (isShown(state, caller) && matches(state, query)) found.push(state);
       if (found.length > limit) break;
     }
     const shown = found.slice(0, limit);
@@ -169,23 +174,29 @@ export function rfqRoutes(parts: RfqRouteParts): Route[] {
     const path = checkPath(pathParameters(PATH, request.path));
     if (!path.ok) return refuse(request, 'invalid_parameter', path.errors);
     const { rfqId } = path.value;
+    if (ofKey(caller, rfqId).length === 0) return unknownRfq(request, rfqId);
     const outcome = await desk.cancel(caller.id, rfqId);
     if (outcome === 'NOT_FOUND') return unknownRfq(request, rfqId);
     if (outcome !== 'OK') return notNow(request, outcome);
-    return json(JSON.stringify(resultOf(ofKey(caller.id, rfqId))));
+    return json(JSON.stringify(resultOf(ofKey(caller, rfqId))));
   }
 
-  /** Of the key's request, or of all legs of its package. */
-  function ofKey(owner: string, id: string): RfqState[] {
+  /** The key's request, or all legs of its package. */
+  function ofKey(caller: Caller, id: string): RfqState[] {
     return [...rfqs.all()].filter(
-      ({ terms }) => terms.owner === owner && (terms.rfqId === id || terms.leg?.packageId === id),
+      (state) => isShown(state, caller) && (state.terms.rfqId === id || state.terms.leg?.packageId === id),
     );
+  }
+
+  /** A key's sessions may be of several takers. */
+  function isShown(state: RfqState, caller: Caller): boolean {
+    return state.terms.owner === caller.id && takers.maySee(caller, takerOf(state));
   }
 
   function cover(request: NetRequest, caller: Caller): NetResponse | Promise<NetResponse> {
     const path = checkPath(pathParameters(COVER, request.path));
     if (!path.ok) return refuse(request, 'invalid_parameter', path.errors);
-    const states = ofKey(caller.id, path.value.rfqId);
+    const states = ofKey(caller, path.value.rfqId);
     if (states.length === 0) return unknownRfq(request, path.value.rfqId);
     return largeAnswer(parts.answers, request, caller, async (work) => {
       let rows = 0;
@@ -201,10 +212,14 @@ export function rfqRoutes(parts: RfqRouteParts): Route[] {
     });
   }
 
-  async function competition(request: NetRequest): Promise<NetResponse> {
+  async function competition(request: NetRequest, caller: Caller): Promise<NetResponse> {
     const query = readQuery(request, checkCompetition, limits.queryPairs, COMPETITION);
     if (!query.ok) return refuse(request, query.code, query.error);
     const provider = lower(query.value.provider);
+    if (!takers.maySee(caller, provider)) {
+      const message = 'This key has not proven the address of the provider: sign in with it';
+      return refuse(request, { code: 'taker_not_proven', param: 'provider' }, message);
+    }
     const state = rfqs.get(query.value.rfqId);
     const isFor = state !== undefined && (state.terms.makers.length === 0 || state.terms.makers.includes(provider));
     if (!isFor) return unknownRfq(request, query.value.rfqId);

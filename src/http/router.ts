@@ -1,3 +1,4 @@
+import type { Hex } from '../engine/quote.js';
 import type { NetHandler, NetRequest, NetRequestHead, NetResponse } from '../net/net.js';
 import { pathParameters } from './parse.js';
 import { type AnswerHeaders, noOperatorScope, rateLimited, refuse } from './responses.js';
@@ -6,8 +7,13 @@ import { type AnswerHeaders, noOperatorScope, rateLimited, refuse } from './resp
 export interface Caller {
   readonly id: string;
   readonly tier: 'free' | 'paid';
-  /** Absent: none. `operator`: it may act with the operator's wallet. */
-  readonly scopes?: readonly 'operator'[];
+  /**
+   * Absent: none. `operator`: it may act with the operator's wallet. `takers:all`: it may see what is private to any
+   * taker.
+   */
+  readonly scopes?: readonly ('operator' | 'takers:all')[];
+  /** Addresses that it has proven by a sign-in, in lower case. Absent: none. */
+  readonly proven?: readonly Hex[];
 }
 
 /** `retryAfterMs`: the key is unknown, and too many such came from this address. */

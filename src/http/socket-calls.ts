@@ -2,6 +2,7 @@ import type { NetRequest, NetResponse } from '../net/net.js';
 import type { ErrorCode } from '../wire/error-codes.js';
 import { ERROR_CODES } from '../wire/error-codes.js';
 import type { SchemaError } from '../wire/validation.js';
+import { CANCEL_ON_DISCONNECT } from './protection-routes.js';
 import { noOperatorScope } from './responses.js';
 import type { Caller, Route } from './router.js';
 
@@ -10,6 +11,11 @@ const ROUTES = {
   POST_QUOTES: { method: 'POST', path: '/quotes', query: '' },
   DRY_RUN: { method: 'POST', path: '/quotes', query: 'dryRun=true' },
   CANCEL_QUOTES: { method: 'DELETE', path: '/orderbook/quotes', query: '' },
+  WITHDRAW_QUOTES: { method: 'DELETE', path: '/quotes', query: '' },
+  RESTORE_QUOTES: { method: 'POST', path: '/quotes/restore', query: '' },
+  PROVIDER_HEARTBEAT: { method: 'POST', path: '/heartbeat', query: '' },
+  SET_FILL_LIMIT: { method: 'POST', path: '/fill_limits', query: '' },
+  CANCEL_ON_DISCONNECT: { method: 'POST', path: CANCEL_ON_DISCONNECT, query: '' },
 } as const;
 
 interface Call {

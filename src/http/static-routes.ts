@@ -1,3 +1,4 @@
+import type { Privacy } from '../auth/taker-access.js';
 import type { NetRequestHead, NetResponse } from '../net/net.js';
 import { answerConditional } from './response-cache.js';
 import { json } from './responses.js';
@@ -16,6 +17,8 @@ export interface PageFile {
 export interface PageOptions {
   readonly files: readonly PageFile[];
   readonly chainId: string;
+  /** Whether the page has to prove a taker's address to see what is private to it. */
+  readonly privacy: Privacy;
   /** The key of the local setup; null: the user of the page types one in. */
   readonly localKey: string | null;
   /** The contract that takes collateral from makers and takers. */
@@ -48,7 +51,7 @@ const HEADERS = {
 };
 
 /** GET / with its files, and GET /page.json with what the page has to know of this server. None of them needs a key. */
-export function pageRoutes({ files, chainId, localKey, router, localRpcUrl }: PageOptions): Route[] {
+export function pageRoutes({ files, chainId, privacy, localKey, router, localRpcUrl }: PageOptions): Route[] {
   if (files.length === 0) return [];
   const settings: Route = {
     method: 'GET',
@@ -57,7 +60,7 @@ export function pageRoutes({ files, chainId, localKey, router, localRpcUrl }: Pa
     handle(request) {
       const isOwn = isOwnBrowser(request);
       const [apiKey, rpcUrl] = isOwn ? [localKey, localRpcUrl] : [null, null];
-      const answer = json(JSON.stringify({ chainId, apiKey, router, rpcUrl }));
+      const answer = json(JSON.stringify({ chainId, privacy, apiKey, router, rpcUrl }));
       return { ...answer, headers: { ...answer.headers, 'cache-control': 'no-store' } };
     },
   };
@@ -101,26 +104,41 @@ export interface ApiDocuments {
   /** JSON texts. */
   readonly openApi: string;
   readonly asyncApi: string;
-  /** HTML that shows both, with everything it needs inside. */
+  /** HTML that shows both, to which a script of the page gives another form. */
   readonly page: string;
+  /** HTML for the sockets alone. */
+  readonly socketsPage: string;
+  /** Text for programs that read text. */
+  readonly llms: string;
 }
 
-/** GET /openapi.json, GET /asyncapi.json and GET /docs, without a key. */
-export function docsRoutes({ openApi, asyncApi, page }: ApiDocuments): Route[] {
-  const html = {
-    status: 200,
-    headers: {
-      'content-type': 'text/html; charset=utf-8',
-      // Nothing runs on the page, and nothing is fetched for it.
-      'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'",
-      'x-content-type-options': 'nosniff',
-    },
-    body: page,
+/** The renderer sets its styles from its script, and has icons as data. */
+const DOCS_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'unsafe-inline'",
+  "img-src 'self' data:",
+  'font-src data:',
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+/** The documents of the API, for programs and for people, without a key. */
+export function docsRoutes({ openApi, asyncApi, page, socketsPage, llms }: ApiDocuments): Route[] {
+  const headers = { 'content-security-policy': DOCS_POLICY, 'x-content-type-options': 'nosniff' };
+  const html = (body: string): NetResponse => {
+    return { status: 200, headers: { ...headers, 'content-type': 'text/html; charset=utf-8' }, body };
   };
+  const text = { status: 200, headers: { ...headers, 'content-type': 'text/plain; charset=utf-8' }, body: llms };
+  const [all, sockets] = [html(page), html(socketsPage)];
   return [
     { method: 'GET', path: '/openapi.json', needsKey: false, handle: () => json(openApi) },
     { method: 'GET', path: '/asyncapi.json', needsKey: false, handle: () => json(asyncApi) },
-    { method: 'GET', path: '/docs', needsKey: false, handle: () => html },
+    { method: 'GET', path: '/docs', needsKey: false, handle: () => all },
+    { method: 'GET', path: '/docs/sockets', needsKey: false, handle: () => sockets },
+    { method: 'GET', path: '/llms.txt', needsKey: false, handle: () => text },
   ];
 }
 

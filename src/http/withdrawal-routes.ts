@@ -1,18 +1,21 @@
+import type { TakerAccess } from '../auth/taker-access.js';
 import type { SignedNonce } from '../engine/command.js';
-import type { Hex, Signature } from '../engine/quote.js';
+import type { Hex, Order, Signature } from '../engine/quote.js';
 import type { NetRequest, NetResponse } from '../net/net.js';
 import { onChain } from '../wire/primitives.js';
+import type { QuoteJson } from '../wire/quote-json.js';
 import { compile } from '../wire/validation.js';
 import {
   type RestoreQuotesResult,
   withdrawalBody,
   type WithdrawalJson,
+  WithdrawnQuotesQuery,
   type WithdrawQuotesResult,
 } from '../wire/withdrawals.js';
 import { lower } from './orderbook-routes.js';
-import { readJson } from './parse.js';
-import { chainNotServed, json, notNow, rateLimited, refuse } from './responses.js';
-import type { Route } from './router.js';
+import { readJson, readQuery } from './parse.js';
+import { chainNotServed, json, largeAnswer, type LargeAnswerRunner, notNow, rateLimited, refuse } from './responses.js';
+import type { Caller, Route } from './router.js';
 
 /** What a provider signed. Addresses and ids in lower case. */
 export interface WithdrawalRequest extends SignedNonce {
@@ -46,18 +49,35 @@ export interface QuoteWithdrawals {
 export interface WithdrawalRouteLimits {
   readonly bodyParts: number;
   readonly schemaErrors: number;
+  readonly queryPairs: number;
   readonly withdrawalsPerRequest: number;
   readonly signedAheadSeconds: number;
 }
 
 const NOTICE = 'Withdrawn quotes can still be filled on chain until they are cancelled there';
 
-/** DELETE /quotes and POST /quotes/restore. */
+/** Where a provider's withdrawn quotes are listed from. */
+export interface WithdrawnListing {
+  /** All that are known of the provider. */
+  ordersOf(provider: Hex): Iterable<Order>;
+  whenDurable(): Promise<void> | null;
+  readonly quoteJson: QuoteJson;
+  readonly answers: LargeAnswerRunner;
+  readonly takers: TakerAccess;
+}
+
+const DEFAULT_PAGE = 100;
+/** Quotes that are passed over cost about as much as one row that is written. */
+const PASSED_OVER_PER_ROW = 100;
+
+/** DELETE /quotes, POST /quotes/restore and GET /quotes/withdrawn. */
 export function withdrawalRoutes(
   withdrawals: QuoteWithdrawals,
+  listing: WithdrawnListing,
   chainId: string,
   limits: WithdrawalRouteLimits,
 ): Route[] {
+  const checkList = compile(onChain(WithdrawnQuotesQuery, chainId), limits.schemaErrors);
   const checkBody = compile(onChain(withdrawalBody(limits.withdrawalsPerRequest), chainId), limits.schemaErrors);
 
   function acting(
@@ -94,7 +114,31 @@ export function withdrawalRoutes(
     }
   }
 
+  function list(request: NetRequest, caller: Caller): NetResponse | Promise<NetResponse> {
+    const query = readQuery(request, checkList, limits.queryPairs);
+    if (!query.ok) return refuse(request, query.code, query.error);
+    if (query.value.chainId !== chainId) return refuse(request, 'unsupported_chain', chainNotServed(null, chainId));
+    return largeAnswer(listing.answers, request, caller, async (work) => {
+      const known = [...listing.ordersOf(lower(query.value.provider))];
+      const { page, next } = pageOf(
+        known.filter(({ quote }) => isShown(quote, caller)),
+        query.value,
+      );
+      const rows = page.map((order) => listing.quoteJson.encode(order));
+      const text = `{"next":${JSON.stringify(next)},"quotes":[${rows.join(',')}]}`;
+      work.charge(rows.length + Math.ceil(known.length / PASSED_OVER_PER_ROW), text.length);
+      await listing.whenDurable();
+      return json(text);
+    });
+  }
+
+  /** A private quote is shown to its provider, too. */
+  function isShown({ taker, provider }: Order['quote'], caller: Caller): boolean {
+    return listing.takers.maySee(caller, taker) || listing.takers.hasProven(caller, provider);
+  }
+
   return [
+    { method: 'GET', path: '/quotes/withdrawn', needsKey: true, handle: list },
     {
       method: 'DELETE',
       path: '/quotes',
@@ -125,6 +169,21 @@ export function withdrawalRoutes(
       ),
     },
   ];
+}
+
+/** By id: the order in which pages follow each other whatever is withdrawn or restored meanwhile. */
+function pageOf(
+  known: readonly Order[],
+  { poolAddress, cursor, limit }: WithdrawnQuotesQuery,
+): { readonly page: readonly Order[]; readonly next: Hex | null } {
+  const pool = poolAddress === undefined ? null : lower(poolAddress);
+  const after = cursor === undefined ? '' : lower(cursor);
+  const found = known
+    .filter(({ state, quote }) => state === 'withdrawn' && (pool === null || quote.pool.poolAddress === pool))
+    .filter(({ quote }) => quote.quoteId > after)
+    .sort((a, b) => (a.quote.quoteId < b.quote.quoteId ? -1 : 1));
+  const page = found.slice(0, limit === undefined ? DEFAULT_PAGE : Number(limit));
+  return { page, next: found.length > page.length ? (page.at(-1)?.quote.quoteId ?? null) : null };
 }
 
 function toRequest({ provider, quoteIds, nonce, deadline, signature }: WithdrawalJson): WithdrawalRequest {

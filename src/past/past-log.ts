@@ -1,7 +1,8 @@
 import type { Profile } from '../chain/contracts/deployments.js';
 import { Keccak256 } from '../auth/keccak256.js';
 import { OptionSeries } from '../chain/options/option-series.js';
-import { OrderLists } from '../http/order-lists.js';
+import { type Hex, isPrivate, type Order } from '../engine/quote.js';
+import { OrderLists, type OrdersFound } from '../http/order-lists.js';
 import type { HistoryRequest, PastAnswer, PastPoint, PastRequest, StateQuery } from '../http/past-answers.js';
 import { BookHash } from '../feed/book-hash.js';
 import type { Disk } from '../persistence/disk/disk.js';
@@ -94,12 +95,19 @@ export class PastLog {
       const body = asBytes(lists.best(orders, at.index).answer.body);
       return { type: 'FOUND', body, at, rows: orders.length, rowsRead: recordsRead };
     }
-    const found = engine.orders(request.query);
+    const found = shownOf(engine.orders(request.query), request.takers);
     const body = asBytes(lists.newest(found, request.isPage, false).answer.body);
     const candidates = engine.candidateCount(request.query);
     const rows = found.valid.length + found.invalid.length;
     return { type: 'FOUND', body, at, rows, rowsRead: recordsRead + candidates };
   }
+}
+
+/** Without the private quotes of other takers than these; null: with all. */
+function shownOf({ valid, invalid, next }: OrdersFound, takers: readonly Hex[] | null): OrdersFound {
+  if (takers === null) return { valid, invalid, next };
+  const isShown = ({ quote }: Order): boolean => !isPrivate(quote) || takers.includes(quote.taker);
+  return { valid: valid.filter(isShown), invalid: invalid.filter(isShown), next };
 }
 
 /** Answers about the past have no entity tag. */

@@ -1,5 +1,5 @@
 import type { EngineEvent } from '../engine/event.js';
-import { type Hex, reasonName } from '../engine/quote.js';
+import { type Hex, isPrivate, reasonName } from '../engine/quote.js';
 import type { TimedEvent } from '../feed/event-history.js';
 import type { LogHistory } from '../persistence/log/log-history.js';
 import type { QuoteEventJson, QuoteHistoryResult } from '../wire/history.js';
@@ -9,6 +9,8 @@ export interface QuoteSearch {
   readonly quoteId: Hex;
   /** Null: from the oldest event that is kept. */
   readonly afterSeq: number | null;
+  /** Takers whose private quotes are found; null: every taker. A private quote of another is as one that never was. */
+  readonly takers: readonly Hex[] | null;
   /** Most events that are found at once. */
   readonly limit: number;
   /** The last record to be read, which has to be durable. */
@@ -57,7 +59,7 @@ export async function findQuoteEvents(
 
 async function searchLog(
   history: LogHistory,
-  { quoteId, afterSeq, limit, throughIndex }: QuoteSearch,
+  { quoteId, afterSeq, takers, limit, throughIndex }: QuoteSearch,
   since: number,
   maxBytes: number,
 ): Promise<Extract<QuoteSearchResult, { readonly type: 'FOUND' }>> {
@@ -70,7 +72,8 @@ async function searchLog(
     bytesRead += bytes;
     for (const { stamp, events: all } of records) {
       for (const event of all) {
-        if (event.seq > start && quoteIdOf(event) === quoteId) events.push({ event, tsMs: stamp.tsMs });
+        if (event.seq <= start || quoteIdOf(event) !== quoteId) continue;
+        if (takers === null || !isHidden(event, takers)) events.push({ event, tsMs: stamp.tsMs });
       }
     }
     asOfSeq = seq;
@@ -82,6 +85,11 @@ async function searchLog(
     if (bytesRead >= maxBytes) return { type: 'FOUND', since, asOfSeq, events, next: seq, bytesRead };
   }
   return { type: 'FOUND', since, asOfSeq, events, next: null, bytesRead };
+}
+
+/** Trades are shown: they are facts of the chain. */
+function isHidden(event: EngineEvent, takers: readonly Hex[]): boolean {
+  return 'order' in event && isPrivate(event.order.quote) && !takers.includes(event.order.quote.taker);
 }
 
 /** The quote that the event is of; null: it is of none. */

@@ -74,12 +74,12 @@ export class RfqDesk {
   }
 
   /**
-   * A request of a socket: where no more may be live, it is passed on and not followed. `owner` undefined: an older
-   * gateway of the cluster does not say.
+   * A request of a socket: without an owner, and where no more may be live, it is passed on and not followed. `owner`
+   * undefined: an older gateway of the cluster does not say.
    */
-  async publish(owner: string | undefined, rfq: Rfq): Promise<'OK' | 'STORAGE_FULL' | 'BUSY'> {
+  async publish(owner: string | null | undefined, rfq: Rfq): Promise<'OK' | 'STORAGE_FULL' | 'BUSY'> {
     const { sequencer, nowSeconds, limits } = this.#parts;
-    const isFollowed = owner !== undefined && this.#roomRefusal(owner, 1) === null;
+    const isFollowed = typeof owner === 'string' && this.#roomRefusal(owner, 1) === null;
     const terms: RequestTerms = {
       rfqId: this.#newId(),
       owner: owner ?? '',

@@ -18,7 +18,7 @@ export const systemClock: Clock = {
     const dueMs = performance.now() + delayMs;
     let timer: NodeJS.Timeout;
     const arm = (): void => {
-      timer = setTimeout(fire, Math.min(dueMs - performance.now(), MAX_DELAY_MS));
+      timer = setTimeout(fire, Math.min(Math.max(dueMs - performance.now(), 0), MAX_DELAY_MS));
     };
     // Node cuts delays to whole milliseconds, so a timer can come a fraction early: then it is armed again.
     const fire = (): void => {

@@ -249,7 +249,7 @@ function isSame(a: string, b: string): boolean {
   return a.toLowerCase() === b.toLowerCase();
 }
 
-/** A rehearsal or the chain rejected the trade: its own names are for the client, others say nothing of the request. */
+/** A dry run or the chain rejected the trade: its own names are for the client, others say nothing of the request. */
 function asRefusal(outcome: Exclude<TxOutcome, { type: 'DONE' }>): VaultTradeOutcome {
   return outcome.type === 'REVERTED' && isVaultRefusal(outcome.name)
     ? refused('contract_refused', outcome.reason)

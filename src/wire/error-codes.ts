@@ -102,6 +102,18 @@ export const ERROR_CODES = {
     title: 'Too many quotes for a snapshot',
     remedy: 'Name a pool.',
   },
+  sign_in_rejected: {
+    status: 400,
+    retryable: false,
+    title: 'The sign-in message or its signature does not hold',
+    remedy: 'The text says what is wrong: sign another message.',
+  },
+  nonce_rejected: {
+    status: 400,
+    retryable: false,
+    title: 'The nonce of the sign-in message does not hold',
+    remedy: 'Ask for another by POST /auth/nonce with the same key, and sign a message with it.',
+  },
   api_key_missing: { status: 401, retryable: false, title: 'No API key', remedy: 'Send the key in `x-apikey`.' },
   api_key_unknown: {
     status: 401,
@@ -113,7 +125,19 @@ export const ERROR_CODES = {
     status: 403,
     retryable: false,
     title: 'The API key has no scope for this',
-    remedy: 'Use a key with the scope `operator`.',
+    remedy: 'Use a key with the scope that the text names.',
+  },
+  taker_not_proven: {
+    status: 403,
+    retryable: false,
+    title: 'The key has not proven the address of the taker',
+    remedy: 'Sign in with that address: POST /auth/nonce, then POST /auth/verify.',
+  },
+  too_many_takers: {
+    status: 403,
+    retryable: false,
+    title: 'The key has proven as many addresses as it may',
+    remedy: 'Sign in for a session (`keep`), or use another key.',
   },
   origin_forbidden: {
     status: 403,
@@ -126,6 +150,18 @@ export const ERROR_CODES = {
     retryable: false,
     title: 'The provider did not sign this',
     remedy: 'Sign the EIP-712 message that the reference describes with the key of `provider`.',
+  },
+  provider_not_authorized: {
+    status: 403,
+    retryable: false,
+    title: 'The provider has not authorised this key',
+    remedy: 'Send what the provider signed for this key to POST /authorizations, or sign the request.',
+  },
+  too_many_protections: {
+    status: 429,
+    retryable: false,
+    title: 'As many authorisations or fill limits are in force as may be',
+    remedy: 'Revoke or remove others first.',
   },
   nonce_spent: {
     status: 409,

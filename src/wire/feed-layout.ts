@@ -65,6 +65,7 @@ const TICKER = record({
   bid: { nullable: BEST },
   ask: { nullable: BEST },
   filledSize24h: 'amount',
+  volume24h: { nullable: 'amount' },
 });
 export const COVER = record({
   covered: 'amount',
@@ -73,6 +74,22 @@ export const COVER = record({
   worstPrice: { nullable: 'amount' },
   deadline: { nullable: 'uint' },
   legs: { list: record({ take: 'amount', quote: QUOTE }) },
+});
+const TRADE = record({
+  poolAddress: 'hex',
+  instrument: { nullable: 'text' },
+  quoteId: 'hex',
+  side: 'text',
+  price: 'amount',
+  size: 'amount',
+  fee: 'amount',
+  provider: 'hex',
+  taker: 'hex',
+  time: 'uint',
+  blockNumber: 'uint',
+  blockHash: 'hex',
+  txHash: 'hex',
+  logIndex: 'uint',
 });
 const BLOCK = record({ blockNumber: 'uint', blockHash: 'hex', timestamp: 'uint' });
 const CHAIN = record({
@@ -129,6 +146,12 @@ export const MESSAGES = {
   RESTORE_QUOTE: record({ ...eventFields, body: QUOTE }),
   RFQ_UPDATE: record({ ...eventFields, body: 'json' }),
   RFQ_STATUS: record({ seq: 'uint', tsMs: 'uint', body: 'json' }),
+  QUOTES_WITHDRAWN: record({ body: 'json', id: { optional: 'text' } }),
+  QUOTES_RESTORED: record({ body: 'json', id: { optional: 'text' } }),
+  TRADE: record({ ...eventFields, body: TRADE }),
+  UNDO_TRADES: record({ ...eventFields, body: record({ blockNumber: 'uint' }) }),
+  TIMER_SET: record({ body: 'json', id: { optional: 'text' } }),
+  FILL_LIMIT_SET: record({ body: 'json', id: { optional: 'text' } }),
 } as const satisfies Readonly<Record<string, Fields>>;
 
 export type MessageType = keyof typeof MESSAGES;

@@ -1,10 +1,13 @@
 import Type, { type Static, type TSchema } from 'typebox';
 import { ERROR_CODE_NAMES } from './error-codes.js';
+import { TradeJson } from './market.js';
 import { DryRunResult, OrderbookQuote, PoolKeyJson, PostQuotesResult, TRANSIENT_REASONS } from './orderbook.js';
 import { Address, ChainId, closed, Hash, SafeUint, text, Uint256, UnixSeconds } from './primitives.js';
 import { RfqId, RfqJson, RfqStatusJson } from './rfq.js';
 import { type Channel, Epoch, FeedChannel, filterFields, MessageId, RfqByPoolAddress, RfqByPoolKey } from './socket.js';
+import { FillLimitsResult, TimerResult } from './protections.js';
 import { CancelQuotesResult } from './trading.js';
+import { RestoreQuotesResult, WithdrawQuotesResult } from './withdrawals.js';
 
 function nullable<const S extends TSchema>(schema: S) {
   return Type.Union([schema, Type.Null()]);
@@ -147,10 +150,11 @@ export const TickerJson = closed(
     bid: BestLevel,
     ask: BestLevel,
     filledSize24h: Uint256,
+    volume24h: nullable(Uint256),
   },
   {
     description:
-      'A pool at a glance: the best price of each side with the size of all public quotes at it, and the contracts filled in the last 24 hours.',
+      'A pool at a glance: the best price of each side with the size of all public quotes at it, and the contracts of the last 24 hours: `filledSize24h` filled of quotes in the book, `volume24h` traded in all, null where that is not known.',
   },
 );
 export type TickerJson = Static<typeof TickerJson>;
@@ -199,6 +203,20 @@ export const CoverMessage = closed({
 });
 export type CoverMessage = Static<typeof CoverMessage>;
 
+export const TradeMessage = closed({ type: Type.Literal('TRADE'), ...eventFields, body: TradeJson });
+
+export const UndoTradesMessage = closed({
+  type: Type.Literal('UNDO_TRADES'),
+  ...eventFields,
+  body: closed({
+    blockNumber: Type.Integer({
+      minimum: 0,
+      maximum: Number.MAX_SAFE_INTEGER,
+      description: 'The trades of all later blocks do not count any more.',
+    }),
+  }),
+});
+
 const Subscribed = closed({ channel: FeedChannel, keys: Type.Array(Key), seq: SafeUint, epoch: Epoch });
 
 /** `id`: of the message that is answered, if it had one. */
@@ -231,6 +249,26 @@ export const QuotesCancelled = closed({
   body: CancelQuotesResult,
   ...answered,
 });
+export const QuotesWithdrawn = closed({
+  type: Type.Literal('QUOTES_WITHDRAWN'),
+  body: WithdrawQuotesResult,
+  ...answered,
+});
+export const QuotesRestored = closed({ type: Type.Literal('QUOTES_RESTORED'), body: RestoreQuotesResult, ...answered });
+
+/** Answer of PROVIDER_HEARTBEAT and CANCEL_ON_DISCONNECT. */
+export const TimerSet = closed({ type: Type.Literal('TIMER_SET'), body: TimerResult, ...answered });
+export const FillLimitSet = closed({ type: Type.Literal('FILL_LIMIT_SET'), body: FillLimitsResult, ...answered });
+
+/** Types of the answers of calls. */
+export type CallResultType =
+  | 'QUOTES_POSTED'
+  | 'QUOTES_CHECKED'
+  | 'QUOTES_CANCELLED'
+  | 'QUOTES_WITHDRAWN'
+  | 'QUOTES_RESTORED'
+  | 'TIMER_SET'
+  | 'FILL_LIMIT_SET';
 
 export const RESYNC_REASONS = ['OTHER_EPOCH', 'TOO_OLD', 'NOT_YET'] as const;
 export const Resync = closed({
@@ -289,11 +327,17 @@ export const ServerMessageV2 = Type.Union([
   RestoreQuoteV2,
   RfqUpdate,
   RfqStatusMessage,
+  QuotesWithdrawn,
+  QuotesRestored,
+  TradeMessage,
+  UndoTradesMessage,
+  TimerSet,
+  FillLimitSet,
 ]);
 export type ServerMessageV2 = Static<typeof ServerMessageV2>;
 
 /** The channels whose messages are numbered one after the other, so that those missed can be had. */
-export const NumberedChannel = Type.Enum(['QUOTES', 'RFQ', 'ORDERBOOK'], { type: 'string' });
+export const NumberedChannel = Type.Enum(['QUOTES', 'RFQ', 'ORDERBOOK', 'TRADES'], { type: 'string' });
 
 /** Everything of a query string is text. Without `chainId` and `epoch` those that are served are meant. */
 const eventsFrom = {
@@ -305,7 +349,8 @@ const eventsFrom = {
 };
 
 /**
- * GET /events of QUOTES or RFQ. ORDERBOOK has a schema of its own; here it is for the refusal, which lists them all.
+ * GET /events of QUOTES or RFQ. ORDERBOOK and TRADES have schemas of their own; here they are for the refusal, which
+ * lists them all.
  */
 export const EventsQuery = closed({ channel: Type.Unsafe<Channel>(NumberedChannel), ...filterFields, ...eventsFrom });
 export type EventsQuery = Static<typeof EventsQuery>;
@@ -319,6 +364,15 @@ export const BookEventsQuery = closed({
   ...eventsFrom,
 });
 export type BookEventsQuery = Static<typeof BookEventsQuery>;
+
+/** GET /events of TRADES. */
+export const TradeEventsQuery = closed({
+  channel: Type.Literal('TRADES'),
+  poolAddress: Type.Optional(Address),
+  provider: Type.Optional(Address),
+  ...eventsFrom,
+});
+export type TradeEventsQuery = Static<typeof TradeEventsQuery>;
 
 /** Every parameter that GET /events may have, whatever the channel. */
 export const AnyEventsQuery = closed({ ...BookEventsQuery.properties, ...EventsQuery.properties });

@@ -1,4 +1,5 @@
 import Type, { type Static } from 'typebox';
+import type { Origin, Trade } from '../engine/quote.js';
 import { Address, ChainId, closed, Hash, SafeUint, Uint256, UnixSeconds } from './primitives.js';
 
 const Seconds = Type.Unsafe<string>(Type.String({ pattern: '^[0-9]{1,12}$', description: 'Unix seconds, included.' }));
@@ -49,6 +50,30 @@ export const TradeJson = closed(
   { description: 'A fill. `side` is what the taker did.' },
 );
 export type TradeJson = Static<typeof TradeJson>;
+
+export function tradeJson(
+  trade: Trade,
+  { blockNumber, txHash, logIndex }: Origin,
+  instrument: string | null,
+): TradeJson {
+  const { pool, quoteId, isBuy, price, size, fee, provider, taker, time, blockHash } = trade;
+  return {
+    poolAddress: pool.poolAddress,
+    instrument,
+    quoteId,
+    side: isBuy ? 'buy' : 'sell',
+    price: price.toString(),
+    size: size.toString(),
+    fee: fee.toString(),
+    provider,
+    taker,
+    time,
+    blockNumber,
+    blockHash,
+    txHash,
+    logIndex,
+  };
+}
 
 /** Answer of GET /trades. `since`: Unix seconds, trades from then on are kept. `next`: null on the last page. */
 export const TradesResult = closed({

@@ -58,6 +58,11 @@ export class QuoteJson {
     return head.digest + String(fillableSize);
   }
 
+  /** Name of a pool's option; null: it has none, or quotes are written without names. */
+  instrumentOf(pool: Pool): string | null {
+    return this.#instrumentOf?.(pool) ?? null;
+  }
+
   #headOf(quote: Quote): Head {
     const known = this.#heads.get(quote);
     if (known !== undefined) return known;

@@ -11,7 +11,9 @@ import {
   UnixSeconds,
   UnixSecondsText,
 } from './primitives.js';
+import { DisconnectBody, FillLimitBody, HeartbeatBody } from './protections.js';
 import { cancelQuotesBody } from './trading.js';
+import { withdrawalBody } from './withdrawals.js';
 
 /** Messages of the plain WebSocket protocol. A message's `type` says which schema holds. */
 const NoBody = Type.Optional(Type.Null());
@@ -114,6 +116,20 @@ export function cancelQuotesMessage(maxQuotes: number) {
   return closed({ type: Type.Literal('CANCEL_QUOTES'), body: cancelQuotesBody(maxQuotes) });
 }
 
+/** DELETE /quotes and POST /quotes/restore over a socket. */
+export function withdrawQuotesMessage(maxQuotes: number) {
+  return closed({ type: Type.Literal('WITHDRAW_QUOTES'), body: withdrawalBody(maxQuotes) });
+}
+export function restoreQuotesMessage(maxQuotes: number) {
+  return closed({ type: Type.Literal('RESTORE_QUOTES'), body: withdrawalBody(maxQuotes) });
+}
+
+/** POST /heartbeat over a socket. */
+export const ProviderHeartbeatMessage = closed({ type: Type.Literal('PROVIDER_HEARTBEAT'), body: HeartbeatBody });
+export const CancelOnDisconnectMessage = closed({ type: Type.Literal('CANCEL_ON_DISCONNECT'), body: DisconnectBody });
+/** POST /fill_limits over a socket. */
+export const SetFillLimitMessage = closed({ type: Type.Literal('SET_FILL_LIMIT'), body: FillLimitBody });
+
 /** The calls as they are read: the body is for the call itself to check. */
 export const PostQuotesCall = closed({
   type: Type.Literal('POST_QUOTES'),
@@ -121,11 +137,20 @@ export const PostQuotesCall = closed({
   body: Type.Unknown(),
 });
 export type PostQuotesCall = Static<typeof PostQuotesCall>;
-export const CancelQuotesCall = closed({ type: Type.Literal('CANCEL_QUOTES'), body: Type.Unknown() });
-export type CancelQuotesCall = Static<typeof CancelQuotesCall>;
+/** Calls that are a body alone. */
+export const BODY_CALLS = [
+  'CANCEL_QUOTES',
+  'WITHDRAW_QUOTES',
+  'RESTORE_QUOTES',
+  'PROVIDER_HEARTBEAT',
+  'CANCEL_ON_DISCONNECT',
+  'SET_FILL_LIMIT',
+] as const;
+export const BodyCall = closed({ type: Type.Enum([...BODY_CALLS], { type: 'string' }), body: Type.Unknown() });
+export type BodyCall = Static<typeof BodyCall>;
 
 /** What is followed, and what a client says to follow it. The plain protocol's messages are in socket.ts. */
-export const FeedChannel = Type.Enum(['QUOTES', 'RFQ', 'ORDERBOOK', 'TICKER', 'COVER'], { type: 'string' });
+export const FeedChannel = Type.Enum(['QUOTES', 'RFQ', 'ORDERBOOK', 'TICKER', 'COVER', 'TRADES'], { type: 'string' });
 export type FeedChannel = Static<typeof FeedChannel>;
 
 export const Epoch = Type.String({ pattern: '^[0-9a-f]{16}$', description: 'Tells one log from another.' });
@@ -193,6 +218,20 @@ export const CoverFilterMessage = closed({
   }),
 });
 export type CoverFilterMessage = Static<typeof CoverFilterMessage>;
+
+/** Fills on the settlement chain, of every pool where neither `poolAddress` nor `instrument` names one. */
+export const TradesFilterMessage = closed({
+  type: Type.Literal('FILTER'),
+  channel: Type.Literal('TRADES'),
+  body: closed({
+    chainId: ChainId,
+    poolAddress: Type.Optional(Address),
+    instrument: Type.Optional(InstrumentName),
+    provider: Type.Optional(Address),
+    ...resume,
+  }),
+});
+export type TradesFilterMessage = Static<typeof TradesFilterMessage>;
 
 export const UnsubscribeV2Message = closed({
   type: Type.Literal('UNSUBSCRIBE'),

@@ -35,6 +35,7 @@ export type ValuationJson = Static<typeof ValuationJson>;
 const ValuedTicker = closed({
   ...TickerJson.properties,
   instrument: known(Type.String()),
+  openInterest: known(Uint256),
   valuation: ValuationJson,
 });
 

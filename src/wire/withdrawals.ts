@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
-import { SignatureJson } from './orderbook.js';
-import { Address, ChainId, closed, Hash, SafeUint, Uint256, UnixSeconds } from './primitives.js';
+import { OrderbookQuote, SignatureJson } from './orderbook.js';
+import { Address, ChainId, closed, Hash, SafeUint, text, Uint256, UnixSeconds } from './primitives.js';
 
 /** Of DELETE /quotes and POST /quotes/restore. */
 export function withdrawalBody(maxQuotes: number) {
@@ -37,3 +37,20 @@ export const RestoreQuotesResult = closed({
   seq: SafeUint,
 });
 export type RestoreQuotesResult = Static<typeof RestoreQuotesResult>;
+
+/** GET /quotes/withdrawn. Everything of a query string is text. */
+export const WithdrawnQuotesQuery = closed({
+  chainId: ChainId,
+  provider: Address,
+  poolAddress: Type.Optional(Address),
+  cursor: Type.Optional(Hash),
+  limit: Type.Optional(text<string>('^([1-9][0-9]?[0-9]?|1000)$', 'Quotes of a page, from 1 to 1000; absent: 100.')),
+});
+export type WithdrawnQuotesQuery = Static<typeof WithdrawnQuotesQuery>;
+
+/** `next`: the cursor of the next page; null on the last one. */
+export const WithdrawnQuotesPage = closed({
+  next: Type.Union([Hash, Type.Null()]),
+  quotes: Type.Array(OrderbookQuote),
+});
+export type WithdrawnQuotesPage = Static<typeof WithdrawnQuotesPage>;

@@ -76,7 +76,7 @@ export class FollowedChannels {
     if (this.completeSeq < feed.seq) return [];
     return [...this.#following].flatMap(([channel, following]) => {
       if (following.phase === 'CATCHING_UP') return [];
-      if (channel === 'TICKER' || channel === 'COVER') return [];
+      if (channel === 'TICKER' || channel === 'COVER' || channel === 'TRADES') return [];
       return following.topics.flatMap((topic) => {
         const hash = channel === 'ORDERBOOK' ? feed.levels.hashOf(topic) : feed.quotes.hashOf(topic);
         return hash === null ? [] : [{ key: topic.key, hash: hashText(hash) }];
@@ -117,6 +117,7 @@ export class FollowedChannels {
       if (channel === 'ORDERBOOK') feed.levels.leave(joined);
       else if (channel === 'TICKER') feed.tickerTopics.leave(joined);
       else if (channel === 'COVER') feed.covers.leave(joined);
+      else if (channel === 'TRADES') feed.trades.leave(joined);
       else feed.quotes.leave(joined);
     }
   }

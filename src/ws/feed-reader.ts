@@ -1,12 +1,13 @@
 import type { Hex } from '../engine/quote.js';
 import type { ResyncReason } from '../feed/feed.js';
-import type { CoverRequest } from '../feed/filters.js';
+import type { CoverRequest, TradeSelection } from '../feed/filters.js';
 import { type Filter, type FilterPart, filterParts } from '../feed/filters.js';
 import { orderbookKey } from '../feed/level-topics.js';
 import type { LevelView } from '../feed/level-window.js';
 import { validateSnapshotSize } from '../feed/quote-topics.js';
 import { LevelReplay, QuoteReplay } from '../feed/replay.js';
 import { emptyTicker, type Ticker, tickerJson, tickerKey } from '../feed/tickers.js';
+import { TradeReplay, tradesKey } from '../feed/trade-topics.js';
 import { CloseCode } from '../net/net.js';
 import { rowsChargedForReading } from '../system/timers.js';
 import type { Resync } from '../wire/feed-messages.js';
@@ -205,6 +206,35 @@ export class FeedReader {
       },
     });
     return null;
+  }
+
+  followTrades(selection: TradeSelection, resume: ResumePoint | null, acknowledge: Acknowledge): void {
+    const { feed, encoding, pace } = this.#ports;
+    const key = tradesKey(feed.chainId, selection);
+    const resyncReason = resume && feed.validateResume(resume.epoch, resume.fromSeq);
+    this.followed.drop('TRADES');
+    const start = resume !== null && resyncReason === null ? resume.fromSeq : feed.seq;
+    if (!acknowledge({ channel: 'TRADES', keys: [key], seq: start })) return;
+    if (resyncReason !== null) this.#resync('TRADES', [key], resyncReason);
+    const replay = new TradeReplay(key, selection, start);
+    this.followed.catchUp('TRADES', start, {
+      first: [].values(),
+      missed: {
+        take(events) {
+          const messages = replay.take(events, encoding);
+          const bytes = messages.reduce((sum, { length }) => sum + length, 0);
+          pace.charge(messages.length + rowsChargedForReading(events.length), bytes);
+          return messages;
+        },
+        lose: (reason) => {
+          this.followTrades(selection, null, () => {
+            this.#resync('TRADES', [key], reason);
+            return true;
+          });
+        },
+      },
+      arrive: () => this.followed.goLive('TRADES', [feed.trades.join(selection, encoding.name, replay.lastSeq)]),
+    });
   }
 
   /** As it is once the reader has room for it. */

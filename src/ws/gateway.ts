@@ -9,7 +9,7 @@ import {
   type UpgradeDecision,
 } from '../net/net.js';
 import type { HttpErrorCode } from '../wire/error-codes.js';
-import type { ServerMessageV2 } from '../wire/feed-messages.js';
+import type { RfqStatusMessage } from '../wire/feed-messages.js';
 import { renderError } from '../wire/problem.js';
 import type { ReaderPace } from './catch-up.js';
 import { FeedReader } from './feed-reader.js';
@@ -123,10 +123,14 @@ export class Gateway implements SocketHandlers {
     };
   }
 
-  /** Sends a message to the sockets of a key that speak a subprotocol. */
-  push(keyId: string, message: ServerMessageV2): void {
-    for (const { socket, encoding } of this.#keySessions.of(keyId)) {
-      if (encoding !== null && !socket.closed) socket.send(encoding.message(message), encoding.isBinary);
+  /** Sends what became of a request to the sockets of its key that speak a subprotocol and may see its taker. */
+  pushRfqStatus(keyId: string, message: RfqStatusMessage): void {
+    for (const session of this.#keySessions.of(keyId)) {
+      const { socket, encoding } = session;
+      if (encoding === null || socket.closed) continue;
+      const holder = this.#holderOf(session);
+      if (holder === null || holder === 'REVOKED' || !this.#options.takers.maySee(holder, message.body.taker)) continue;
+      socket.send(encoding.message(message), encoding.isBinary);
     }
   }
 
@@ -171,7 +175,11 @@ export class Gateway implements SocketHandlers {
 
   /** A key was revoked or changed: closes the sockets that it no longer allows. */
   onKeyChange(keyId: string): void {
-    const holders = this.#keySessions.of(keyId).map((session) => this.#holderOf(session));
+    const holders = this.#keySessions.of(keyId).map((session) => {
+      const held = this.#holderOf(session);
+      if (held !== null && held !== 'REVOKED') this.#requests.closeUnseen(session, held);
+      return held;
+    });
     const holder = holders.find((held) => held !== null && held !== 'REVOKED');
     if (holder === undefined) return;
     for (const { socket } of this.#keySessions.overQuota(holder))

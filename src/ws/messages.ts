@@ -3,7 +3,8 @@ import type { ErrorCode } from '../wire/error-codes.js';
 import { closed, onChain } from '../wire/primitives.js';
 import {
   AuthMessage,
-  CancelQuotesCall,
+  BODY_CALLS,
+  BodyCall,
   CoverFilterMessage,
   type FeedChannel,
   FilterMessage,
@@ -17,6 +18,7 @@ import {
   type RfqByPoolKeyMessage,
   RfqByPoolKeyRequest,
   TickerFilterMessage,
+  TradesFilterMessage,
   UnsubscribeMessage,
   UnsubscribeV2Message,
 } from '../wire/socket.js';
@@ -27,12 +29,13 @@ export type RfqMessage = RfqByPoolKeyMessage | RfqByPoolAddressMessage;
 export type ClientMessage = AuthMessage | ChannelChange | RfqMessage | CallMessage;
 
 /** What HTTP can do as well. */
-export type CallMessage = PostQuotesCall | CancelQuotesCall;
+export type CallMessage = PostQuotesCall | BodyCall;
 
 /** Messages that change the channels that a socket follows. */
 export type ChannelChange = Follow | UnsubscribeV2Message;
 
-export type Follow = FilterV2Message | OrderbookFilterMessage | TickerFilterMessage | CoverFilterMessage;
+export type Follow =
+  FilterV2Message | OrderbookFilterMessage | TickerFilterMessage | CoverFilterMessage | TradesFilterMessage;
 
 /** Why a message is refused: the text, and what programs tell it by. */
 export interface MessageProblem {
@@ -87,13 +90,14 @@ export class MessageReader {
   readonly #unsubscribe = compile(UnsubscribeMessage, MAX_ERRORS);
   readonly #unsubscribeV2 = compile(UnsubscribeV2Message, MAX_ERRORS);
   readonly #postQuotes = compile(PostQuotesCall, MAX_ERRORS);
-  readonly #cancelQuotes = compile(CancelQuotesCall, MAX_ERRORS);
+  readonly #bodyCall = compile(BodyCall, MAX_ERRORS);
   readonly #filter: Check<FilterMessage>;
   readonly #filterV2: Check<FilterV2Message>;
   readonly #orderbook: Check<OrderbookFilterMessage>;
   readonly #plainOrderbook: Check<OrderbookFilterMessage>;
   readonly #ticker: Check<TickerFilterMessage>;
   readonly #cover: Check<CoverFilterMessage>;
+  readonly #trades: Check<TradesFilterMessage>;
   readonly #rfqByPoolKey: Check<RfqByPoolKeyRequest>;
   readonly #rfqByPoolAddress: Check<RfqByPoolAddressMessage>;
 
@@ -107,6 +111,7 @@ export class MessageReader {
     this.#plainOrderbook = check(plainOrderbookFilterMessage(maxDepth));
     this.#ticker = check(TickerFilterMessage);
     this.#cover = check(CoverFilterMessage);
+    this.#trades = check(TradesFilterMessage);
     this.#rfqByPoolKey = check(RfqByPoolKeyRequest);
     this.#rfqByPoolAddress = check(RfqByPoolAddressMessage);
   }
@@ -120,6 +125,7 @@ export class MessageReader {
         if (isOrderbook) return checked(isPlain ? this.#plainOrderbook : this.#orderbook, raw, 'FILTER');
         if (raw.channel === 'TICKER' && !isPlain) return checked(this.#ticker, raw, 'FILTER');
         if (raw.channel === 'COVER' && !isPlain) return checked(this.#cover, raw, 'FILTER');
+        if (raw.channel === 'TRADES' && !isPlain) return checked(this.#trades, raw, 'FILTER');
         return checked<FilterV2Message>(isPlain ? this.#filter : this.#filterV2, raw, 'FILTER');
       case 'UNSUBSCRIBE':
         return checked<UnsubscribeV2Message>(
@@ -132,7 +138,12 @@ export class MessageReader {
       case 'POST_QUOTES':
         return isPlain ? unknownType(isPlain) : checked(this.#postQuotes, raw, 'POST_QUOTES');
       case 'CANCEL_QUOTES':
-        return isPlain ? unknownType(isPlain) : checked(this.#cancelQuotes, raw, 'CANCEL_QUOTES');
+      case 'WITHDRAW_QUOTES':
+      case 'RESTORE_QUOTES':
+      case 'PROVIDER_HEARTBEAT':
+      case 'CANCEL_ON_DISCONNECT':
+      case 'SET_FILL_LIMIT':
+        return isPlain ? unknownType(isPlain) : checked(this.#bodyCall, raw, raw.type);
       default:
         return unknownType(isPlain);
     }
@@ -149,7 +160,7 @@ export class MessageReader {
 }
 
 function unknownType(isPlain: boolean): { readonly ok: false; readonly problem: MessageProblem } {
-  const types = isPlain ? 'UNSUBSCRIBE or RFQ' : 'UNSUBSCRIBE, RFQ, POST_QUOTES or CANCEL_QUOTES';
+  const types = isPlain ? 'UNSUBSCRIBE or RFQ' : `UNSUBSCRIBE, RFQ, POST_QUOTES or ${BODY_CALLS.join(', ')}`;
   return refused('unknown_message_type', `Unknown message type: must be AUTH, FILTER, ${types}`);
 }
 
@@ -209,4 +220,12 @@ export const problems = {
   notAuthorized: { code: 'not_authenticated', message: replyTexts.notAuthorized },
   rateLimited: { code: 'rate_limited', message: replyTexts.rateLimited },
   internalError: { code: 'internal_error', message: 'Internal server error' },
+  takerNotProven: {
+    code: 'taker_not_proven',
+    message: 'This key has not proven the address of the taker: sign in with it',
+  },
+  notAllTakers: {
+    code: 'missing_scope',
+    message: "Every taker's quotes and requests take a key with the scope takers:all",
+  },
 } as const satisfies Readonly<Record<string, MessageProblem>>;

@@ -1,5 +1,6 @@
 import type { Rfq } from '../engine/command.js';
 import type { Hex, PoolKey } from '../engine/quote.js';
+import type { BodyCall } from '../wire/socket.js';
 import type { SchemaError } from '../wire/validation.js';
 import type { MessageProblem } from './messages.js';
 
@@ -30,10 +31,14 @@ export interface FeedReaderLimits extends CatchUpLimits {
 export interface SocketKeyHolder {
   readonly id: string;
   readonly tier: 'free' | 'paid';
-  readonly scopes?: readonly 'operator'[];
+  readonly scopes?: readonly ('operator' | 'takers:all')[];
+  /** Addresses that it has proven by a sign-in, in lower case. Absent: none. */
+  readonly proven?: readonly Hex[];
+  /** Of a session: when it ends, in Unix milliseconds. Absent: it does not. */
+  readonly expiresAtMs?: number;
 }
 
-export type SocketCallName = 'POST_QUOTES' | 'DRY_RUN' | 'CANCEL_QUOTES';
+export type SocketCallName = 'POST_QUOTES' | 'DRY_RUN' | BodyCall['type'];
 
 /** What a call came to. `details`: what its error says beside code and text; null: nothing. */
 export type SocketCallOutcome =
@@ -80,9 +85,10 @@ export interface RfqPorts {
   poolAddressOf(poolKey: PoolKey): Promise<Hex | 'IMPOSSIBLE' | 'UNAVAILABLE'>;
   /**
    * Hands the request to the sequencer before it returns, so that the order of calls is the order in the log; resolves
-   * once it is durable and published to subscribers, or refused. `owner`: id of the key that sent it.
+   * once it is durable and published to subscribers, or refused. `owner`: id of the key that
+   * sent it, to which its answers are shown; null: to nobody.
    */
-  publish(rfq: Rfq, owner: string): Promise<'OK' | 'STORAGE_FULL' | 'BUSY'>;
+  publish(rfq: Rfq, owner: string | null): Promise<'OK' | 'STORAGE_FULL' | 'BUSY'>;
 }
 
 /** Bounds of one socket; the numbers come from the configuration's limits. */

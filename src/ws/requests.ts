@@ -1,7 +1,9 @@
-import type { Clock } from '../engine/ports.js';
+import type { TakerAccess } from '../auth/taker-access.js';
+import type { CancelTimer, Clock } from '../engine/ports.js';
 import type { Hex } from '../engine/quote.js';
 import type { Feed } from '../feed/feed.js';
-import { coverRequestOf, filterKeys, filterOf, viewOf } from '../feed/filters.js';
+import { coverRequestOf, filterKeys, filterOf, tradeSelectionOf, viewOf } from '../feed/filters.js';
+import { CloseCode } from '../net/net.js';
 import type { TurnBudget } from '../quota/large-answers.js';
 import { noPoolText } from '../wire/primitives.js';
 import type {
@@ -10,6 +12,7 @@ import type {
   FilterV2Message,
   OrderbookFilterMessage,
   TickerFilterMessage,
+  TradesFilterMessage,
   UnsubscribeV2Message,
 } from '../wire/socket.js';
 import type { Acknowledge, ResumePoint } from './feed-reader.js';
@@ -39,6 +42,7 @@ export interface ClientRequestsOptions {
   readonly carryOutCall: CarryOutCall;
   /** Null: no deployed pool has the name. */
   readonly poolNamed: (instrument: string) => Hex | null;
+  readonly takers: TakerAccess;
   readonly clock: Clock;
   /** Shared with all else that is done in slices. */
   readonly turns: TurnBudget;
@@ -83,6 +87,11 @@ export class ClientRequests {
         return this.#rfq(session, message, holder, id);
       case 'POST_QUOTES':
       case 'CANCEL_QUOTES':
+      case 'WITHDRAW_QUOTES':
+      case 'RESTORE_QUOTES':
+      case 'PROVIDER_HEARTBEAT':
+      case 'CANCEL_ON_DISCONNECT':
+      case 'SET_FILL_LIMIT':
         return this.#call(session, message, holder, id);
     }
   }
@@ -126,6 +135,12 @@ export class ClientRequests {
 
   #change(session: Session, message: ChannelChange, holder: SocketKeyHolder, id: string | undefined): Refusal {
     if (message.type === 'UNSUBSCRIBE') return this.#unsubscribe(session, message, id);
+    const refusal = this.#follow(session, message, holder, id);
+    if (refusal === null) session.takers.set(message.channel, takerOf(message));
+    return refusal;
+  }
+
+  #follow(session: Session, message: Follow, holder: SocketKeyHolder, id: string | undefined): Refusal {
     const problem =
       this.#validateFollow(session, message, holder) ??
       (message.channel === 'TICKER' || message.channel === 'COVER' ? null : resumeProblem(message.body));
@@ -133,6 +148,7 @@ export class ClientRequests {
     if (readsBook(session, message)) this.#options.turns.made();
     if (message.channel === 'ORDERBOOK') return this.#filterBook(session, message, id);
     if (message.channel === 'COVER') return this.#filterCover(session, message, id);
+    if (message.channel === 'TRADES') return this.#filterTrades(session, message, id);
     return message.channel === 'TICKER'
       ? this.#filterTickers(session, message, id)
       : this.#filter(session, message, id);
@@ -145,13 +161,39 @@ export class ClientRequests {
     const holder = keys.verify(apiKey);
     if (holder === 'NOT_FOUND' && keys.strike(socket.remoteAddress) > 0) return problems.rateLimited;
     if (typeof holder === 'string') return problems.keyUnknown;
-    const problem = this.#keySessions.validateJoin(session, holder);
+    // What the socket follows, it follows with the new key.
+    const problem = this.#unseen(session, holder) ?? this.#keySessions.validateJoin(session, holder);
     if (problem !== null) return problem;
     session.cancelDeadline?.();
+    session.cancelDeadline = this.#awaitExpiry(session, holder);
     this.#keySessions.join(session, holder, apiKey);
     session.sendInfo(replyTexts.authorized, id);
     if (encoding !== null) this.#readers.beat(reader, { socket, encoding });
     return null;
+  }
+
+  /** Null, or why the holder may not see what the socket follows. */
+  #unseen(session: Session, holder: SocketKeyHolder): Refusal {
+    const { takers } = this.#options;
+    for (const taker of session.takers.values()) {
+      if (!takers.maySee(holder, taker)) return takerProblem(taker);
+    }
+    return null;
+  }
+
+  /** Closes sockets of that key that follow what it may no longer see. */
+  closeUnseen(session: Session, holder: SocketKeyHolder): void {
+    if (this.#unseen(session, holder) !== null) {
+      session.socket.close(CloseCode.policyViolation, 'The key may no longer see that taker');
+    }
+  }
+
+  #awaitExpiry({ socket }: Session, { expiresAtMs }: SocketKeyHolder): CancelTimer | null {
+    if (expiresAtMs === undefined) return null;
+    const { clock } = this.#options;
+    return clock.after(Math.max(0, expiresAtMs - clock.wallMs()), () => {
+      socket.close(CloseCode.policyViolation, 'Session expired');
+    });
   }
 
   #filter(session: Session, { channel, body }: FilterV2Message, id: string | undefined): Refusal {
@@ -190,8 +232,21 @@ export class ClientRequests {
       return { code: 'invalid_parameter', message: 'Invalid FILTER: body must have either poolAddress or instrument' };
     }
     const pool = poolAddress ?? this.#options.poolNamed(instrument ?? '');
-    if (pool === null) return { code: 'pool_not_deployed', message: noPoolText(instrument ?? '') };
+    if (pool === null) return notDeployed(instrument);
     return session.reader.followCover(coverRequestOf({ ...others, poolAddress: pool }), this.#acknowledge(session, id));
+  }
+
+  #filterTrades(session: Session, { body }: TradesFilterMessage, id: string | undefined): Refusal {
+    const { poolAddress, instrument, ...others } = body;
+    if (poolAddress !== undefined && instrument !== undefined) {
+      const message = 'Invalid FILTER: body must have at most one of poolAddress and instrument';
+      return { code: 'invalid_parameter', message };
+    }
+    const pool = instrument === undefined ? poolAddress : this.#options.poolNamed(instrument);
+    if (pool === null) return notDeployed(instrument);
+    const selection = tradeSelectionOf(pool === undefined ? others : { ...others, poolAddress: pool });
+    session.reader.followTrades(selection, resumePoint(body), this.#acknowledge(session, id));
+    return null;
   }
 
   #acknowledge(session: Session, id: string | undefined): Acknowledge {
@@ -199,13 +254,16 @@ export class ClientRequests {
     return (subscribed) => session.acknowledge(replyTexts.subscribed(subscribed.keys), subscribed, epoch, id);
   }
 
-  #validateFollow(session: Session, { channel, body }: Follow, holder: SocketKeyHolder): Refusal {
-    const { clock, limits } = this.#options;
+  #validateFollow(session: Session, message: Follow, holder: SocketKeyHolder): Refusal {
+    const { channel, body } = message;
+    const { clock, limits, takers } = this.#options;
     if (body.chainId !== this.#options.chainId) return this.#otherChain(body.chainId);
     if (session.subscribes.reaches(clock.monotonicMs())) {
       const message = `Too many FILTERs: at most ${limits.wsSubscribes} in ${limits.wsSubscribeWindowMs / 1000} seconds`;
       return { code: 'rate_limited', message };
     }
+    const taker = takerOf(message);
+    if (!takers.maySee(holder, taker)) return takerProblem(taker);
     return this.#keySessions.validateFollow(session, channel, holder);
   }
 
@@ -215,14 +273,16 @@ export class ClientRequests {
   }
 
   #rfq(session: Session, { body }: RfqMessage, holder: SocketKeyHolder, id: string | undefined): Refusal {
-    const { chainId, limits, onFault } = this.#options;
+    const { chainId, limits, onFault, takers } = this.#options;
     if (body.chainId !== chainId) return this.#otherChain(body.chainId);
     if (BigInt(body.size) === 0n) return noSize('RFQ');
     if (session.rfqs.waiting >= limits.wsWaitingRfqs) {
       const message = `Too many RFQs: ${limits.wsWaitingRfqs} of them wait to be published`;
       return { code: 'too_many_rfqs', message };
     }
-    session.rfqs.publish(body, holder.id).then(
+    // Any client may ask makers to quote to a taker; their best answer is shown to a client that has proven to be the taker.
+    const owner = takers.maySee(holder, body.taker) ? holder.id : null;
+    session.rfqs.publish(body, owner).then(
       (outcome) => {
         if (session.socket.closed) return;
         if ('key' in outcome) session.sendInfo(replyTexts.rfqPublished(outcome.key), id);
@@ -273,10 +333,30 @@ const RESULTS = {
   POST_QUOTES: 'QUOTES_POSTED',
   DRY_RUN: 'QUOTES_CHECKED',
   CANCEL_QUOTES: 'QUOTES_CANCELLED',
+  WITHDRAW_QUOTES: 'QUOTES_WITHDRAWN',
+  RESTORE_QUOTES: 'QUOTES_RESTORED',
+  PROVIDER_HEARTBEAT: 'TIMER_SET',
+  CANCEL_ON_DISCONNECT: 'TIMER_SET',
+  SET_FILL_LIMIT: 'FILL_LIMIT_SET',
 } as const satisfies Readonly<Record<SocketCallName, string>>;
+
+function notDeployed(instrument = ''): MessageProblem {
+  return { code: 'pool_not_deployed', message: noPoolText(instrument) };
+}
 
 function noSize(type: string): MessageProblem {
   return { code: 'invalid_parameter', message: `Invalid ${type}: body.size must be > 0` };
+}
+
+/** The taker whose private quotes or requests a FILTER asks for; null: it asks for what every key sees. */
+function takerOf(message: Follow): Hex | '*' | null {
+  if (message.channel === 'TICKER' || message.channel === 'TRADES') return null;
+  const { taker } = message.body;
+  return taker ?? (message.channel === 'RFQ' ? '*' : null);
+}
+
+function takerProblem(taker: Hex | '*' | null): MessageProblem {
+  return taker === '*' ? problems.notAllTakers : problems.takerNotProven;
 }
 
 /** Plain subscriptions to QUOTES and RFQ start from now: they read nothing of the book. */

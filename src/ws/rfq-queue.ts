@@ -39,7 +39,7 @@ export class RfqQueue {
   }
 
   /** Rejects when a port does. */
-  async publish(body: RfqMessage['body'], owner: string): Promise<RfqOutcome> {
+  async publish(body: RfqMessage['body'], owner: string | null): Promise<RfqOutcome> {
     this.#waiting++;
     const giveUpAtMs = this.#clock.monotonicMs() + this.#lookupMs;
     try {
@@ -55,7 +55,7 @@ export class RfqQueue {
   /** Done as soon as the request has its place in the log; `outcome` settles when it is durable there. */
   async #submit(
     body: RfqMessage['body'],
-    owner: string,
+    owner: string | null,
     giveUpAtMs: number,
   ): Promise<{ outcome: Promise<RfqOutcome> } | { problem: MessageProblem }> {
     const poolAddress = await this.#poolAddress(body, giveUpAtMs);

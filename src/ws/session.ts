@@ -1,9 +1,10 @@
 import type { CancelTimer } from '../engine/ports.js';
+import type { Hex } from '../engine/quote.js';
 import type { Encoding, EncodingName } from '../feed/event-messages.js';
 import type { Narrowing } from '../feed/filters.js';
 import type { TopicIndex } from '../feed/topic-index.js';
 import type { NetSocket } from '../net/net.js';
-import type { ServerMessageV2 } from '../wire/feed-messages.js';
+import type { CallResultType, ServerMessageV2 } from '../wire/feed-messages.js';
 import type { Channel, FeedChannel } from '../wire/socket.js';
 import type { ReaderPace } from './catch-up.js';
 import type { Acknowledged, FeedReader } from './feed-reader.js';
@@ -48,7 +49,9 @@ export class Session {
   cancelWait: CancelTimer | null = null;
   /** Null until a good AUTH. */
   credentials: Credentials | null = null;
-  /** Ends the wait for AUTH. */
+  /** The taker whose private quotes or requests each channel shows; null: none. */
+  readonly takers = new Map<FeedChannel, Hex | '*' | null>();
+  /** Ends the wait for AUTH, or for the end of the session that it named. */
   cancelDeadline: CancelTimer | null = null;
   readonly #topics: TopicIndex;
   readonly #subscribed = new Map<FeedChannel, readonly string[]>();
@@ -89,7 +92,7 @@ export class Session {
   }
 
   /** Answers a call of a subprotocol. */
-  sendResult(type: 'QUOTES_POSTED' | 'QUOTES_CHECKED' | 'QUOTES_CANCELLED', body: unknown, id?: string): boolean {
+  sendResult(type: CallResultType, body: unknown, id?: string): boolean {
     // The route that made the body is documented to answer with what the message's schema says.
     return this.#reply({ type, body, ...(id !== undefined && { id }) } as ServerMessageV2);
   }
@@ -110,6 +113,7 @@ export class Session {
   }
 
   unsubscribe(channel: FeedChannel): void {
+    this.takers.delete(channel);
     this.reader.followed.drop(channel);
     for (const topic of this.#subscribed.get(channel) ?? []) {
       this.socket.unsubscribe(topic);

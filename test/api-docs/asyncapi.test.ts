@@ -10,7 +10,7 @@ interface Documented {
 }
 
 const channels = socketDocs(
-  { wsBookLevels: 100, quotesPerRequest: 10, tradesPerRequest: 10 },
+  { wsBookLevels: 100, quotesPerRequest: 10, tradesPerRequest: 10, withdrawalsPerRequest: 10 },
   ['json', 'msgpack'],
   'readable',
 );

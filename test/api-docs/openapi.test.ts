@@ -1,24 +1,53 @@
 import t from 'tap';
 import { openApi } from '../../src/api-docs/openapi.js';
-import { documentedRoutes } from '../../src/app/http-wiring.js';
+import { apiDocuments, documentedRoutes } from '../../src/app/http-wiring.js';
 import { limits } from '../../src/config/limits.js';
+import { PACKAGE_VERSION } from '../../src/system/package-version.js';
 
-type Operations = Readonly<Record<string, { readonly operationId: string }>>;
+interface Operation {
+  readonly operationId: string;
+  readonly summary: string;
+  readonly description: string;
+  readonly tags: readonly string[];
+}
+interface Document {
+  readonly info: { readonly version: string };
+  readonly tags: readonly { readonly name: string }[];
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+}
+
+const document = openApi(documentedRoutes(limits, ['WETH']), { version: '1.0.0' }) as Document;
+const operations = Object.values(document.paths).flatMap((methods) => Object.values(methods));
 
 await t.test('each operation has a name of its own that a program can have', (t) => {
-  const { paths } = openApi(documentedRoutes(limits, ['WETH']), {
-    version: '1.0.0',
-  }) as {
-    readonly paths: Readonly<Record<string, Operations>>;
-  };
-  const ids = Object.values(paths).flatMap((operations) =>
-    Object.values(operations).map(({ operationId }) => operationId),
-  );
+  const ids = operations.map(({ operationId }) => operationId);
   t.ok(ids.length > 10, `${ids.length} operations`);
   t.strictSame(
     ids.filter((id) => !/^[a-z][A-Za-z]*$/.test(id)),
     [],
   );
   t.equal(new Set(ids).size, ids.length);
+  t.end();
+});
+
+await t.test('each operation says more than its summary', (t) => {
+  for (const { operationId, summary, description } of operations) {
+    t.match(description, /^[^\n]{20,}\.$/, operationId);
+    t.notMatch(description, summary, operationId);
+  }
+  t.end();
+});
+
+await t.test('each group of operations is described, and has operations', (t) => {
+  const used = new Set(operations.flatMap(({ tags }) => tags));
+  t.strictSame(document.tags.map(({ name }) => name).sort(), [...used].sort());
+  t.end();
+});
+
+await t.test("the documents have the package's version", (t) => {
+  const documents = apiDocuments(limits, { chainId: '421613', symbols: ['WETH'] });
+  for (const text of [documents.openApi, documents.asyncApi]) {
+    t.equal((JSON.parse(text) as Document).info.version, PACKAGE_VERSION);
+  }
   t.end();
 });

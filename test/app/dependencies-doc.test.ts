@@ -44,6 +44,7 @@ for (const [title, versions] of [
   ['Service and client', packageFile.dependencies],
   ['Optional', packageFile.optionalDependencies],
   ['Development', packageFile.devDependencies],
+  ['Documentation page', (JSON.parse(await read('web/docs/package.json')) as PackageFile).dependencies],
   ['Python client', pythonVersions],
 ] as const) {
   t.test(`docs/explanation/dependencies.md has the packages of "${title}" as they are pinned`, async (t) => {

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import t from 'tap';
-import { rfqPorts } from '../../src/app/engine-ports.js';
+import { pastQueries, rfqPorts } from '../../src/app/engine-ports.js';
 import { RpcUnreachable } from '../../src/chain/rpc/rpc-errors.js';
 import type { Pool } from '../../src/engine/quote.js';
 import { RfqDesk, type RfqDeskParts } from '../../src/rfq/rfq-desk.js';
@@ -53,4 +53,25 @@ t.test('a request for quotes is published when its record is durable, and not be
   commit();
   await turn();
   t.strictSame(told, ['OK']);
+});
+
+t.test('a question about the past waits for what is applied, and reads up to it', async (t) => {
+  let commit = (): void => undefined;
+  const durable = new Promise<void>((resolve) => (commit = resolve));
+  const sequencer = { handedIndex: 6, whenDurable: () => durable };
+  const asked: object[] = [];
+  const past = {
+    ask: (request: object) => {
+      asked.push(request);
+      return Promise.resolve({ type: 'NOT_REACHED' } as const);
+    },
+  };
+  const question = { type: 'BOOK_PROOF', poolAddress: ADDRESS, point: { type: 'SEQ', seq: 7 } } as const;
+  const answer = pastQueries(past, sequencer, { nowMs: () => 5 }).ask(question);
+  await turn();
+  t.strictSame(asked, []);
+  sequencer.handedIndex = 7;
+  commit();
+  t.strictSame(await answer, { type: 'NOT_REACHED' });
+  t.strictSame(asked, [{ ...question, throughIndex: 7, nowMs: 5 }]);
 });

@@ -187,7 +187,7 @@ t.test('keys are those of the data directory', async (t) => {
   t.notMatch(created.err, created.out, 'the key is on the standard output alone');
   t.match(await run(['keys', 'list'], { environment: { QUOTEBOOK_DATA_DIR: directory } }), {
     code: 0,
-    out: /^id +tier +scopes +created +revoked +label\n[0-9a-f]{16} +free +- .* - +unnamed$/,
+    out: /^id +tier +scopes +proven +created +revoked +label\n[0-9a-f]{16} +free +- +0 .* - +unnamed$/,
   });
   const [id = ''] = /[0-9a-f]{16}/.exec(created.err) ?? [];
   const change = ['keys', 'change', id, '--tier', 'paid', ...at];
@@ -220,7 +220,7 @@ t.test('keys says what it takes', async (t) => {
   const at = ['--data-dir', t.testdir()];
   t.match(await run(['keys', ...at]), {
     code: 2,
-    err: /say `keys create`, `keys list`, `keys change ID --tier TIER` or `keys revoke ID`/,
+    err: /say `keys create`, `keys list`, `keys change ID --tier TIER`, `keys revoke ID` or `keys unprove ID`/,
   });
   t.match(await run(['keys', 'revoke', ...at]), { code: 2, err: /say `keys create`/ });
   t.match(await run(['keys', 'create', '--tier', 'gold', ...at]), { code: 2, err: /--tier is one of free, paid/ });

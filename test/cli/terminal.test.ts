@@ -4,6 +4,7 @@ import { accountCommand, bookCommand, chainCommand, statusCommand, watchCommand 
 import { ONE, signQuote } from '../e2e/maker.js';
 import { RestClient } from '../e2e/rest-client.js';
 import { startTestService } from '../e2e/running-service.js';
+import { until } from '../until.js';
 
 const running = await startTestService();
 t.teardown(() => running.stop());
@@ -90,7 +91,7 @@ await t.test('status says that the service is ready', async (t) => {
 await t.test('watch prints each event of an option until it is interrupted', async (t) => {
   const watching = run(['watch', name, '--json']);
   const listeners = process.listenerCount('SIGINT');
-  while (process.listenerCount('SIGINT') === listeners) await new Promise((resolve) => setTimeout(resolve, 10));
+  await until(() => process.listenerCount('SIGINT') !== listeners);
   const quote = await signQuote(maker.privateKey, pool, { price: ONE / 10n });
   await new RestClient(httpUrl, apiKey).post('/quotes', [quote]);
   await new Promise((resolve) => setTimeout(resolve, 500));

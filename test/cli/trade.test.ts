@@ -86,7 +86,7 @@ await t.test('cancel ends quotes by their ids, and all of an account', async (t)
   t.match(one.out, [/^transaction 0x/]);
   const again = await run(['cancel', id]);
   t.equal(again.code, EXIT_USAGE);
-  t.match(again.err[0], /has no public quote/);
+  t.match(again.err[0], /has no public or withdrawn quote/);
   const all = await run(['cancel', '--all', '--json', option]);
   t.equal(all.code, EXIT_OK, all.err.join('\n'));
   t.equal((JSON.parse(all.out[0] ?? '') as object[]).length, 1);

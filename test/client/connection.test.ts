@@ -6,6 +6,7 @@ import {
   type Outcome,
   type Reply,
 } from '../../src/client/connection.js';
+import { Credentials } from '../../src/client/sign-in.js';
 import { error, heartbeat, info, ScriptedServer } from './scripted-server.js';
 
 function opened(onState: (state: ConnectionState) => void = () => undefined) {
@@ -14,7 +15,7 @@ function opened(onState: (state: ConnectionState) => void = () => undefined) {
   const heard: string[] = [];
   const connection = new Connection({
     url: 'ws://quotes.test',
-    apiKey: 'good-key',
+    credentials: new Credentials('good-key'),
     encoding: 'msgpack',
     timeouts: DEFAULT_TIMEOUTS,
     ports: server.ports,

@@ -14,7 +14,7 @@ const levels = {
 const chain = { block: null, lateMs: 12, stale: 'settlement: no answer', readTo: 7 };
 const { poolAddress, poolKey, provider } = quote(1);
 const best = { price: '50', size: '7' };
-const ticker = { poolAddress, poolKey, bid: best, ask: best, filledSize24h: `${3n * 10n ** 18n}` };
+const ticker = { poolAddress, poolKey, bid: best, ask: best, filledSize24h: `${3n * 10n ** 18n}`, volume24h: null };
 const messages: readonly ServerMessageV2[] = [
   { type: 'INFO', body: { channel: 'QUOTES', keys: [key], seq: 4, epoch }, message: 'Subscribed' },
   { type: 'ERROR', body: null, message: 'Not Authorized', code: 'not_authenticated' },
@@ -43,7 +43,13 @@ const messages: readonly ServerMessageV2[] = [
     body: { poolAddress, side: 'ask', chainId: '421613', size: `${10n ** 18n}`, taker: provider },
   },
   { type: 'TICKER_SNAPSHOT', key: 'ticker:421613:*', seq: 8, tsMs: 1, more: true, body: [ticker] },
-  { type: 'TICKER', key: 'ticker:421613:*', seq: 9, tsMs: 1, body: { ...ticker, bid: null, filledSize24h: '0' } },
+  {
+    type: 'TICKER',
+    key: 'ticker:421613:*',
+    seq: 9,
+    tsMs: 1,
+    body: { ...ticker, bid: null, filledSize24h: '0', volume24h: null },
+  },
   {
     type: 'QUOTES_SNAPSHOT',
     key,

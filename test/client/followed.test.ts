@@ -1,6 +1,9 @@
 import t from 'tap';
 import { LevelBook } from '../../src/client/level-book.js';
+import { FollowedEvents, QuoteEventsState } from '../../src/client/followed.js';
+import type { QuoteEvent } from '../../src/client/messages.js';
 import { OrderbookClient } from '../../src/client/node.js';
+import { Subscription } from '../../src/client/subscription.js';
 import { epoch, quote, ScriptedServer } from './scripted-server.js';
 
 const key = 'orderbook';
@@ -74,4 +77,15 @@ t.test('whenLive waits until the book is complete', async (t) => {
   server.socket.says(snapshot(10, 5));
   await live;
   await t.resolves(book.whenLive(), 'and not at all when it is live already');
+});
+
+t.test('a loop that leaves 100,000 events waiting throws', async (t) => {
+  const contents = new QuoteEventsState();
+  const events = new FollowedEvents(contents, new Subscription('QUOTES', {}, contents), () => undefined).events();
+  const first = events.next();
+  const event = { type: 'POST_QUOTE', body: quote(1) } as unknown as QuoteEvent;
+  contents.events.emit(event);
+  t.strictSame(await first, { value: event, done: false });
+  for (let i = 0; i < 100_001; i++) contents.events.emit(event);
+  await t.rejects(events.next(), { message: 'More than 100000 events wait for their reader' });
 });

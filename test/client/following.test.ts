@@ -1,5 +1,6 @@
 import t from 'tap';
 import { OrderbookClient } from '../../src/client/node.js';
+import { until } from '../until.js';
 import { following, hashOf, key, live, post, rfqKey, snapshot } from './followed-quotes.js';
 import { epoch, error, heartbeat, otherEpoch, quote, ScriptedServer } from './scripted-server.js';
 
@@ -221,6 +222,34 @@ t.test('events without a book follow from now, and go on after a lost connection
   t.strictSame(ids, [3, 4]);
 });
 
+t.test('a loop reads the events that come while it works, and ends when they are closed', async (t) => {
+  const { server, client } = following();
+  server.socket.grants(10, [key]);
+  const events = client.followEvents({ taker: '*' });
+  server.socket.authorizes().grants(10, [key]);
+  const salts: number[] = [];
+  const loop = (async () => {
+    for await (const { body } of events.events()) {
+      if (salts.push(body.salt) === 1) server.socket.says(post(13, 12, 5));
+    }
+  })();
+  server.socket.says(post(11, 10, 3), post(12, 11, 4));
+  await until(() => salts.length === 3);
+  server.socket.says(post(14, 13, 6));
+  events.close();
+  await loop;
+  t.strictSame(salts, [3, 4, 5, 6]);
+});
+
+t.test('a loop throws the refusal of its subscription', async (t) => {
+  const { server, quotes } = following();
+  const loop = quotes.events();
+  const first = loop.next();
+  server.socket.says(error('Too many quotes for a snapshot: 7, at most 5. Name a pool'));
+  await t.rejects(first, { name: 'RefusedError', message: /Name a pool/ });
+  t.strictSame(await loop.next(), { value: undefined, done: true });
+});
+
 t.test('events that begin anew in another log go on from there, however far the last one had come', async (t) => {
   const { server, client } = following();
   server.socket.grants(10, [key]);
@@ -240,7 +269,14 @@ t.test(
     server.socket.grants(10, [key]);
     const tickerKey = 'ticker:421613:*';
     const { poolAddress, poolKey } = quote(1);
-    const ticker = (filledSize24h: string) => ({ poolAddress, poolKey, bid: null, ask: null, filledSize24h });
+    const ticker = (filledSize24h: string) => ({
+      poolAddress,
+      poolKey,
+      bid: null,
+      ask: null,
+      filledSize24h,
+      volume24h: null,
+    });
     const page = (more: boolean, body: readonly object[]) => ({
       type: 'TICKER_SNAPSHOT',
       key: tickerKey,

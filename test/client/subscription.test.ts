@@ -180,7 +180,7 @@ t.test('messages of another channel change nothing', (t) => {
   server.socket.grants(10, [tickerKey]);
   const { poolAddress, poolKey, provider: taker } = quote(1);
   const rfq = { poolAddress, side: 'ask', chainId: '421613', size: '5', taker };
-  const ticker = { poolAddress, poolKey, bid: null, ask: null, filledSize24h: '1' };
+  const ticker = { poolAddress, poolKey, bid: null, ask: null, filledSize24h: '1', volume24h: null };
   server.socket.says(
     { type: 'TICKER_SNAPSHOT', key: tickerKey, seq: 10, tsMs: 0, more: false, body: [] },
     { type: 'TICKER', key: tickerKey, seq: 11, tsMs: 0, body: ticker },
@@ -200,7 +200,7 @@ t.test('a ticker that comes before its snapshot shows that this is lost', (t) =>
   const tickers = client.followTickers();
   server.socket.grants(10, [tickerKey]);
   const { poolAddress, poolKey } = quote(1);
-  const body = { poolAddress, poolKey, bid: null, ask: null, filledSize24h: '1' };
+  const body = { poolAddress, poolKey, bid: null, ask: null, filledSize24h: '1', volume24h: null };
   server.socket.says({ type: 'TICKER', key: tickerKey, seq: 11, tsMs: 0, body });
   t.equal(tickers.of(poolAddress), undefined);
   t.strictSame(server.socket.grants(11, [tickerKey]), { chainId: '421613' });

@@ -52,8 +52,15 @@ function settingsOf({ tierQuotas: table, ...options }: TestServiceOptions, dataD
       value as number,
     ]),
   );
-  const { corsOrigins = ['*'], trustedProxies = [], netBackend = 'auto', port = 0, containerPort = null } = options;
-  const own = { dataDir, corsOrigins, trustedProxies, netBackend, port, containerPort };
+  const {
+    corsOrigins = ['*'],
+    trustedProxies = [],
+    netBackend = 'auto',
+    port = 0,
+    containerPort = null,
+    privacy = 'open',
+  } = options;
+  const own = { dataDir, corsOrigins, trustedProxies, netBackend, port, containerPort, privacy };
   return { ...defaults, ...Object.fromEntries(quotas), ...own } as Settings;
 }
 

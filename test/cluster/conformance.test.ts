@@ -22,6 +22,8 @@ const SUITE = [
       'quote-history',
       'time-travel',
       'book-proof',
+      'proven-takers',
+      'withdrawals',
     ],
   ],
   [
@@ -32,7 +34,7 @@ const SUITE = [
 ] as const;
 
 /** Each starts an engine, a gateway, a NATS server and two chains, and waits for most of its time. */
-const SIDE_BY_SIDE = 2;
+const SIDE_BY_SIDE = 3;
 
 /** Of one file on a busy machine, seconds. */
 const PATIENCE_S = 240;

@@ -8,6 +8,7 @@ import { NatsLogStream, openLogStream, type StreamMessage, WrongLastSequence } f
 import type { LogPoint } from '../../src/persistence/format/header.js';
 import { systemClock } from '../../src/system/clock.js';
 import { connectTo, natsServers } from './nats-servers.js';
+import { until } from '../until.js';
 
 const TERM = {
   member: 'engine-1',
@@ -71,7 +72,7 @@ t.test('committed messages come as they are committed', async (t) => {
   );
   await stream.appendTerm(TERM, point(0), 0);
   await stream.appendGroup(group(1), 1, 1);
-  while (heard.length < 2) await new Promise((resolve) => setTimeout(resolve, 10));
+  await until(() => heard.length >= 2);
   t.match(heard, [
     { type: 'TERM', seq: 1 },
     { type: 'GROUP', seq: 2, group: 1 },

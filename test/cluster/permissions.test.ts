@@ -34,6 +34,7 @@ t.test('with the shipped nats.conf a gateway reads the log and the keys, and can
     ofEngine.update('keys.json', () => 'mine'),
     'and makes no keys',
   );
+  t.equal(await ofEngine.update('proofs.json', () => 'proofs'), 'proofs', 'it notes what keys have proven');
   const admin = await ClusterKeyFiles.open(await as('admin', 'of-admins'));
   t.equal(await admin.update('keys.json', () => 'keys'), 'keys');
 

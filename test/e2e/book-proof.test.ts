@@ -7,6 +7,7 @@ import type { BookProof } from '../../src/wire/history.js';
 import { Market, ONE } from '../chain/dev/market.js';
 import { RestClient } from './rest-client.js';
 import { startTestService } from './running-service.js';
+import { until } from '../until.js';
 
 /** GET /book/{pool}/proof, and `quotebook verify-book` against anvil, which keeps its states. */
 const chain = await startLocalChain();
@@ -22,13 +23,12 @@ const rest = new RestClient(httpUrl, apiKey);
 
 /** Once the book has that many public quotes, with so much to fill in all. */
 async function untilBook(count: number, fillable: bigint): Promise<void> {
-  for (;;) {
+  await until(async () => {
     const { body } = await rest.get(`/orders?chainId=421613&poolAddress=${poolAddress}`);
     const { validQuotes } = body as unknown as OrdersResponse;
     const sum = validQuotes.reduce((total, quote) => total + BigInt(quote.fillableSize), 0n);
-    if (validQuotes.length === count && sum === fillable) return;
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
+    return validQuotes.length === count && sum === fillable;
+  });
 }
 
 /** The newest proof, once the service has read the whole of its block. */

@@ -100,7 +100,7 @@ await t.test('a wrong query is refused in the words of the others', async (t) =>
   for (const [query, message] of [
     ['fromSeq=0', "must have required property 'channel'"],
     ['channel=QUOTES', "must have required property 'fromSeq'"],
-    ['channel=TRADES&fromSeq=0', 'must be equal to one of the allowed values'],
+    ['channel=TICKER&fromSeq=0', 'must be equal to one of the allowed values'],
     ['channel=ORDERBOOK&fromSeq=0', "must have required property 'poolAddress'"],
     ['channel=QUOTES&fromSeq=-1', 'must match pattern "^[0-9]{1,15}$"'],
     ['channel=QUOTES&fromSeq=0&chainId=42161', 'must be equal to one of the allowed values'],

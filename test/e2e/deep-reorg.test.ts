@@ -6,6 +6,7 @@ import { Market } from '../chain/dev/market.js';
 import type { SignedOffer } from '../chain/sign-quote.js';
 import { ServiceProcess } from '../faults/service-process.js';
 import { RestClient } from './rest-client.js';
+import { until } from '../until.js';
 
 const REORG_DEPTH = 4;
 
@@ -49,10 +50,10 @@ await t.test(
     // One block at a time, each read before the next: the reader remembers every one of them.
     for (let n = 0; n < REORG_DEPTH + 3; n++) {
       before.push((await published()).quoteId);
-      while ((await quoteIds(service)).length <= n);
+      await until(async () => (await quoteIds(service)).length > n);
     }
     await market.reorg(REORG_DEPTH + 2);
-    while (!existsSync(note)) await new Promise((resolve) => setTimeout(resolve, 20));
+    await until(() => existsSync(note));
     t.strictSame(await quoteIds(service), before.sort(), 'reads go on');
     t.equal((await fetch(`${service.httpUrl}/ready`)).status, 503);
     t.equal(await service.end('SIGTERM'), 0);

@@ -16,7 +16,7 @@ if (!pool || !maker) throw new Error('The local chain lacks pools or accounts');
 const makerKey = maker.privateKey;
 const { poolAddress, poolKey } = pool;
 
-async function rehearse(...quotes: readonly WireQuote[]): Promise<DryRunResult['quotes']> {
+async function dryRun(...quotes: readonly WireQuote[]): Promise<DryRunResult['quotes']> {
   const answer = await rest.post('/quotes?dryRun=true', quotes);
   if (answer.status !== 200) throw new Error(`${answer.status} ${JSON.stringify(answer.body)}`);
   return (answer.body as unknown as DryRunResult).quotes;
@@ -26,7 +26,7 @@ const domain = { name: 'Premia', version: '1', chainId: 421_613, verifyingContra
 
 await t.test('a maker sees the bytes that its own library makes, and nothing is published', async (t) => {
   const quote = await signQuote(makerKey, pool);
-  const [item] = await rehearse(quote);
+  const [item] = await dryRun(quote);
   const message = {
     ...quote,
     provider: maker.address,
@@ -47,12 +47,12 @@ await t.test('a maker sees the bytes that its own library makes, and nothing is 
   t.equal(engine.get(item?.digest as `0x${string}`), undefined);
   const published = await rest.post('/quotes', [quote]);
   t.match(published, { status: 201, body: { created: [{ quoteId: item?.digest }] } });
-  t.match(await rehearse(quote), [{ outcome: 'exists', reasons: [], digest: item?.digest }]);
+  t.match(await dryRun(quote), [{ outcome: 'exists', reasons: [], digest: item?.digest }]);
 });
 
 await t.test('a quote that is there twice would exist the second time', async (t) => {
   const quote = await signQuote(makerKey, pool);
-  t.match(await rehearse(quote, quote), [{ outcome: 'created' }, { outcome: 'exists' }]);
+  t.match(await dryRun(quote, quote), [{ outcome: 'created' }, { outcome: 'exists' }]);
 });
 
 await t.test('every reason is reported, and first the one that POST would give', async (t) => {
@@ -61,7 +61,7 @@ await t.test('every reason is reported, and first the one that POST would give',
   const bad = await signQuote(makerKey, pool, { deadline: 1_700_000_000, price: ONE + 1n, size: 0n });
   const foreign = { ...bad, signature: { ...bad.signature, v: 29 } };
   const poor = await signQuote(makerKey, pool, { deadline: soon + 4, size: ONE * 10n ** 9n });
-  const items = await rehearse(bad, foreign, poor);
+  const items = await dryRun(bad, foreign, poor);
   t.match(items, [
     {
       outcome: 'failed',
@@ -86,7 +86,7 @@ await t.test('a signature of another maker shows who made it', async (t) => {
   const [, , other] = chain.accounts;
   if (other === undefined) throw new Error('The local chain lacks accounts');
   const quote = { ...(await signQuote(other.privateKey, pool)), provider: maker.address };
-  const [item] = await rehearse(quote);
+  const [item] = await dryRun(quote);
   t.match(item, { outcome: 'failed', reasons: ['InvalidQuoteOBSignature'] });
   t.match(item?.signer, /^0x[0-9a-f]{40}$/);
   t.not(item?.signer, maker.address.toLowerCase());
@@ -94,7 +94,7 @@ await t.test('a signature of another maker shows who made it', async (t) => {
 
 await t.test('a key that no pool can have has nothing to compare with', async (t) => {
   const quote = await signQuote(makerKey, { poolAddress, poolKey: { ...poolKey, strike: 1n } });
-  t.strictSame(await rehearse(quote), [
+  t.strictSame(await dryRun(quote), [
     {
       outcome: 'failed',
       reasons: ['Failed to fetch pool address'],

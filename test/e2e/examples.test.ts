@@ -9,6 +9,7 @@ import { OrderbookClient, type QuoteEvent } from '../../src/client/node.js';
 import { tierQuotas } from '../../src/config/limits.js';
 import { documentedPorts } from './documented-network.js';
 import { startTestService } from './running-service.js';
+import { until } from '../until.js';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const ONE = 10n ** 18n;
@@ -46,10 +47,11 @@ class Example {
   }
 
   async prints(pattern: RegExp): Promise<void> {
-    while (!pattern.test(this.output)) {
+    await until(() => {
+      if (pattern.test(this.output)) return true;
       if (this.#child.exitCode !== null) throw new Error(`it ended, and had printed: ${this.output}`);
-      await new Promise((resolve) => setTimeout(resolve, 10));
-    }
+      return false;
+    });
   }
 
   /** Resolves to the exit code. */
@@ -87,15 +89,17 @@ t.test('a maker quotes both sides, a taker asks, is answered and covers its size
   t.match(taker.output, /covered 1\.5 of 1\.5, premium 0\.07625\n/);
   await maker.prints(/filled: 0 left/);
   await maker.prints(/ask 1 at 0\.051\n/);
-  while ((await offered('ask')) < (3n * ONE) / 2n) await new Promise((resolve) => setTimeout(resolve, 10));
+  await until(async () => (await offered('ask')) >= (3n * ONE) / 2n);
   t.equal(await maker.ends('SIGINT'), 0);
+  t.strictSame([await offered('bid'), await offered('ask')], [0n, 0n], 'and its quotes are cancelled');
   t.equal(await book.ends('SIGINT'), 0);
 });
 
 t.test('without a maker who answers, public quotes are taken, and what is missing is said', async (t) => {
   const maker = new Example(t, 'market-maker', '1', '0.03', '2');
   await maker.prints(/ask 1\.5 at 0\.0306/);
-  t.equal(await maker.ends('SIGINT'), 0);
+  // Killed, it cannot cancel its quotes.
+  await maker.ends('SIGKILL');
   const taker = new Example(t, 'taker', '3', '1');
   t.equal(await taker.ends(), 1);
   t.match(taker.output, /nobody answered/);
@@ -109,11 +113,13 @@ t.test('through renewals, fills and answers a maker never offers more than its s
   const maker = new Example(t, 'market-maker', '2', '0.04', '2', '0.5', '4');
   await maker.prints(/ask 1\.5 at 0\.0408/);
   for (const size of ['1.5', '2']) {
+    // While what was filled is offered anew, there is no room for an answer.
+    await until(() => seen.samples.at(-1)?.ask === 1.5);
     const taker = new Example(t, 'taker', size, '2');
     await taker.ends();
     t.match(taker.output, /offers 0\.5 at 0\.0404/);
   }
-  await seen.until(() => seen.posted.filter(({ body }) => body.isBuy).length >= 4);
+  await until(() => seen.posted.filter(({ body }) => body.isBuy).length >= 3);
   t.ok(seen.samples.length > 20, `${seen.samples.length} samples`);
   for (const side of ['bid', 'ask'] as const) {
     t.equal(Math.max(...seen.samples.map((sample) => sample[side])), side === 'bid' ? 1.5 : 2, side);
@@ -128,7 +134,7 @@ t.test('a maker posts no more quotes than its key may have in a day', async (t) 
   const seen = await watchMaker(makerPool.poolAddress);
   // A fifteenth of 60 at once, and another one only after 26 minutes.
   const maker = new Example(t, 'market-maker', '4', '0.04', '2', '0.5', '2', '60');
-  await seen.until(() => seen.expired.length === 4);
+  await until(() => seen.expired.length === 4);
   await new Promise((resolve) => setTimeout(resolve, 1_000));
   t.equal(seen.posted.length, 4);
   t.equal(await maker.ends('SIGINT'), 0);
@@ -167,9 +173,6 @@ async function watchMaker(poolAddress: `0x${string}`) {
     posted,
     expired,
     samples,
-    async until(isSo: () => boolean): Promise<void> {
-      while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 20));
-    },
     close(): void {
       clearInterval(timer);
       followed.close();

@@ -117,6 +117,26 @@ await t.test('what cannot be paid fails alone, and 400 where nothing can be paid
   });
 });
 
+await t.test('fills pay no more of a token in a day than its cap', async (t) => {
+  const capped = await startTestService({ chain, tokensPerDay: ['testWETH=0.15'] });
+  t.teardown(() => capped.stop());
+  const client = new RestClient(capped.httpUrl, capped.apiKey);
+  // A premium of a tenth for a contract.
+  const [quoteId, other] = [await post(call, { size: 3n * ONE }), await post(put)];
+  const take = async (...ids: string[]) => {
+    await untilAnswer(
+      () => client.get(`/orders?${ids.map((id) => `quoteIds[]=${id}`).join('&')}`),
+      ({ body }) => (body.validQuotes as unknown[]).length === ids.length,
+    );
+    const orders = ids.map((id) => ({ tradeSize: 1, quoteId: id }));
+    const { status, body } = await client.send('PATCH', '/orderbook/quotes', orders);
+    return [status, body];
+  };
+  t.strictSame(await take(quoteId), filled([quoteId]));
+  t.strictSame(await take(quoteId), [429, { message: "The operator's wallet may not pay so much testWETH in a day" }]);
+  t.strictSame(await take(quoteId, other), filled([other], [quoteId]), 'other tokens have no cap');
+});
+
 await t.test('the router needs an allowance, which one route sets, revokes and leaves as it is', async (t) => {
   const id = await post(call);
   const approve = (body: unknown) => rest.post('/account/collateral_approval', body);

@@ -1,4 +1,3 @@
-import { setTimeout } from 'node:timers/promises';
 import pino from 'pino';
 import t, { type Test } from 'tap';
 import type { Pool } from '../../src/engine/quote.js';
@@ -10,6 +9,7 @@ import { ONE, signQuote } from './maker.js';
 import { RestClient } from './rest-client.js';
 import { startTestService } from './running-service.js';
 import { optionOf, queryOf, type WireOption, type WirePool } from './wire-option.js';
+import { untilAnswer } from '../until.js';
 
 const running = await startTestService();
 t.teardown(() => running.stop());
@@ -137,11 +137,10 @@ await t.test(
     await market.publish(market.maker.address, [published]);
     const listed = async () =>
       (await rest.get(`/orders?quoteIds[]=${published.quoteId}`)).body as unknown as OrdersResponse;
-    let orders = await listed();
-    while (orders.validQuotes.length + orders.invalidQuotes.length === 0) {
-      await setTimeout(20);
-      orders = await listed();
-    }
+    const orders = await untilAnswer(
+      listed,
+      ({ validQuotes, invalidQuotes }) => validQuotes.length + invalidQuotes.length > 0,
+    );
     t.match(orders, { validQuotes: [], invalidQuotes: [{ reason: 'InvalidAssetUpdate' }] });
   },
 );

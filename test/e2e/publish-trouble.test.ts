@@ -7,6 +7,7 @@ import { ONE, signQuote } from './maker.js';
 import { RestClient } from './rest-client.js';
 import { startTestService } from './running-service.js';
 import { SocketClient } from './socket-client.js';
+import { untilAnswer } from '../until.js';
 
 const chain = await startLocalChain();
 t.teardown(() => chain.stop());
@@ -49,14 +50,6 @@ async function waiting(sender = operator): Promise<{ hash: `0x${string}`; nonce:
   );
 }
 
-async function until<T>(ask: () => Promise<T>, isIt: (answer: T) => boolean): Promise<T> {
-  for (;;) {
-    const answer = await ask();
-    if (isIt(answer)) return answer;
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-}
-
 /** Times that a quote of this salt is on the stream. */
 async function published(salt: number): Promise<number> {
   const address = chain.contracts.orderbookStream;
@@ -76,10 +69,10 @@ await t.test('a publication that the node drops is sent again, and answered when
   await client.setAutomine(false);
   const quote = await newQuote();
   const posted = rest.post('/quotes', [quote]);
-  const [first] = await until(waiting, ({ length }) => length === 1);
+  const [first] = await untilAnswer(waiting, ({ length }) => length === 1);
   if (first === undefined) throw new Error('It waits');
   await client.dropTransaction({ hash: first.hash });
-  const [again] = await until(waiting, (txs) => txs.some(({ hash }) => hash !== first.hash));
+  const [again] = await untilAnswer(waiting, (txs) => txs.some(({ hash }) => hash !== first.hash));
   t.equal(again?.nonce, first.nonce);
   t.ok((again?.maxFeePerGas ?? 0n) > first.maxFeePerGas);
   await client.setAutomine(true);
@@ -96,12 +89,12 @@ await t.test('one that the base fee outruns is offered for more', async (t) => {
   await client.setAutomine(false);
   const quote = await newQuote();
   const posted = rest.post('/quotes', [quote]);
-  const [first] = await until(waiting, ({ length }) => length === 1);
+  const [first] = await untilAnswer(waiting, ({ length }) => length === 1);
   const baseFee = (first?.maxFeePerGas ?? 0n) * 2n;
   await client.setNextBlockBaseFeePerGas({ baseFeePerGas: baseFee });
   await client.mine({ blocks: 1 });
   t.equal(await published(quote.salt), 0, 'no block can take it');
-  await until(waiting, ([tx]) => (tx?.maxFeePerGas ?? 0n) > baseFee);
+  await untilAnswer(waiting, ([tx]) => (tx?.maxFeePerGas ?? 0n) > baseFee);
   await client.setAutomine(true);
   await client.mine({ blocks: 1 });
   t.equal((await posted).status, 201);
@@ -117,7 +110,7 @@ await t.test('one that is stuck is reported as pending, and posting it again joi
   t.match(stuck.body, { message: 'Publication not confirmed yet', pending: [/^0x[0-9a-f]{64}$/] });
   const again = await rest.post('/quotes', [quote]);
   t.strictSame(again.body, stuck.body);
-  const transactions = await until(waiting, ({ length }) => length > 0);
+  const transactions = await untilAnswer(waiting, ({ length }) => length > 0);
   t.equal(transactions.length, 1, 'there is one transaction for it');
   await client.setAutomine(true);
   await client.mine({ blocks: 1 });
@@ -132,7 +125,7 @@ await t.test('another signer of the wallet takes the nonce: the publication come
   await client.setAutomine(false);
   const quote = await newQuote();
   const posted = rest.post('/quotes', [quote]);
-  const [first] = await until(waiting, ({ length }) => length === 1);
+  const [first] = await untilAnswer(waiting, ({ length }) => length === 1);
   if (first === undefined) throw new Error('It waits');
   await client.dropTransaction({ hash: first.hash });
   await client.sendTransaction({
@@ -152,13 +145,13 @@ await t.test('one that its maker cancels on the way is charged to the day of its
   running.service.adoptQuotas({ ...tierQuotas, free: { ...tierQuotas.free, quotesPerDay: 1 } });
   const rest = new RestClient(running.httpUrl, (await running.keys.create('free', 'cancels')).key);
   const quote = await newQuote();
-  const rehearsed = (await rest.post('/quotes?dryRun=true', [quote])).body as { quotes: { digest: `0x${string}` }[] };
-  const [{ digest } = { digest: '0x' as const }] = rehearsed.quotes;
+  const checked = (await rest.post('/quotes?dryRun=true', [quote])).body as { quotes: { digest: `0x${string}` }[] };
+  const [{ digest } = { digest: '0x' as const }] = checked.quotes;
   await client.setAutomine(false);
   const posted = rest.post('/quotes', [quote]);
-  await until(waiting, ({ length }) => length === 1);
+  await untilAnswer(waiting, ({ length }) => length === 1);
   const cancelled = dev.cancel(maker.address, pool.poolAddress, [digest]);
-  await until(
+  await untilAnswer(
     () => waiting(maker),
     ({ length }) => length === 1,
   );
@@ -166,7 +159,7 @@ await t.test('one that its maker cancels on the way is charged to the day of its
   await client.mine({ blocks: 1 });
   await Promise.all([posted, cancelled]);
   t.equal(await published(quote.salt), 1);
-  await until(
+  await untilAnswer(
     () => Promise.resolve([...running.engine.known()]),
     (known) => known.every((order) => order.quote.salt !== quote.salt),
   );
@@ -195,13 +188,13 @@ await t.test(
     const quotes = await Promise.all(Array.from({ length: 6 }, newQuote));
     const posted = quotes.map(async (quote) => rest.post('/quotes', [quote]));
     for (let round = 0; round < 3; round++) {
-      const [tx] = await until(waiting, ({ length }) => length > 0);
+      const [tx] = await untilAnswer(waiting, ({ length }) => length > 0);
       if (tx !== undefined) await client.dropTransaction({ hash: tx.hash });
     }
     await client.setAutomine(true);
     const over = { yet: false };
     const answers = Promise.all(posted).finally(() => (over.yet = true));
-    await until(
+    await untilAnswer(
       () => client.mine({ blocks: 1 }),
       () => over.yet,
     );

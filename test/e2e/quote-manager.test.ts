@@ -49,6 +49,8 @@ t.teardown(() => chain.stop());
 const market = new Market(chain);
 const { maker, taker, stranger } = market;
 const pools = [market.pool('testWETH', 1800n, true), market.pool('testWETH', 2000n, false)];
+// The first reorgs of a run would take the pools with them.
+await market.client.mine({ blocks: 5 * FINALITY_BLOCKS });
 const [usedPool] = pools;
 if (usedPool === undefined) throw new Error('there are pools');
 

@@ -7,6 +7,7 @@ import type { SignedOffer } from '../chain/sign-quote.js';
 import { RestClient } from './rest-client.js';
 import { startTestService } from './running-service.js';
 import { SocketClient } from './socket-client.js';
+import { until } from '../until.js';
 
 const REORG_DEPTH = 6;
 
@@ -137,7 +138,7 @@ await t.test('hostile events are counted, and change nothing', async (t) => {
   const counted = (text: string) =>
     sample(text, 'quotebook_ignored_events_total{why="OTHER_PROVIDER"}') &&
     sample(text, 'quotebook_refused_events_total{why="BAD_SIGNATURE"}');
-  while (!counted(await metrics.text())) await new Promise((resolve) => setTimeout(resolve, 5));
+  await until(async () => counted(await metrics.text()));
   t.ok((await inTheBook()).some(([quoteId]) => quoteId === good.quoteId));
   t.strictSame(socket.unread, []);
 });

@@ -4,10 +4,12 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import pino, { type Logger } from 'pino';
 import { openDataDirectory } from '../../src/app/data-directory.js';
+import { LogEvents } from '../../src/app/log-event-history.js';
 import { endpointTroubles, PAGE_DIRECTORY, readPageFiles } from '../../src/app/process.js';
 import { type Service, startService } from '../../src/app/service.js';
 import { DiskKeyFiles } from '../../src/auth/key-file.js';
 import { KeyStore } from '../../src/auth/key-store.js';
+import type { Privacy } from '../../src/auth/taker-access.js';
 import { type ChainProfile, type Profile, readIdentity } from '../../src/chain/contracts/deployments.js';
 import { type LocalChain, startLocalChain } from '../../src/chain/dev/local-chain.js';
 import { HttpRpc } from '../../src/chain/rpc/rpc-client.js';
@@ -37,6 +39,8 @@ export interface TestServiceOptions {
   readonly journal?: Journal;
   /** The service writes a log into its directory, and answers questions about the past from it. */
   readonly keepsLog?: boolean;
+  /** Its directory, which `stop` leaves there: with `keepsLog` a later service goes on from its log. */
+  readonly dataDir?: string;
   /** The log's name, 16 hex digits. */
   readonly epoch?: string;
   readonly limits?: Partial<Limits>;
@@ -61,6 +65,8 @@ export interface TestServiceOptions {
   /** Absent: all. */
   readonly corsOrigins?: readonly string[];
   readonly trustedProxies?: readonly string[];
+  /** Absent: open. */
+  readonly privacy?: Privacy;
 }
 
 export interface TestService {
@@ -84,8 +90,8 @@ export function newEngine(reorgDepth: number = defaultLimits.reorgDepth): Engine
 
 /** Whether a cluster can be set up so: an engine of its own, a log or keys belong to one process. */
 function isForGateways(options: TestServiceOptions): boolean {
-  const { engine, journal, keys, budgets, spendPerDayWei, tokensPerDay } = options;
-  return [engine, journal, keys, budgets, spendPerDayWei, tokensPerDay].every((own) => own === undefined);
+  const { engine, journal, keys, budgets, spendPerDayWei, tokensPerDay, dataDir } = options;
+  return [engine, journal, keys, budgets, spendPerDayWei, tokensPerDay, dataDir].every((own) => own === undefined);
 }
 
 /**
@@ -97,7 +103,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   const chain = options.chain ?? (await startLocalChain());
   const profile = options.profile ?? chain.profile;
   const limits: Limits = { ...defaultLimits, chainPollMs: 50, ...options.limits };
-  const dataDir = await mkdtemp(path.join(tmpdir(), 'quotebook-'));
+  const dataDir = options.dataDir ?? (await mkdtemp(path.join(tmpdir(), 'quotebook-')));
   const keys =
     options.keys ??
     (await KeyStore.open({
@@ -158,7 +164,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     engine,
     journal: options.journal ?? log?.journal ?? new MemoryJournal(),
     epoch: options.epoch ?? log?.epoch ?? '00000000000000e2',
-    history: null,
+    history: log?.events ?? null,
     ...(log !== null && { past: log.past }),
     keys,
     ...(options.budgets === undefined ? {} : { budgets: options.budgets }),
@@ -173,6 +179,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     netBackend: options.netBackend ?? 'auto',
     corsOrigins: options.corsOrigins ?? ['*'],
     trustedProxies: options.trustedProxies ?? [],
+    privacy: options.privacy ?? 'open',
     page: {
       files: options.page === undefined ? [] : await readPageFiles(PAGE_DIRECTORY),
       localKey: options.page?.givesKey === true ? apiKey : null,
@@ -198,10 +205,11 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     async stop() {
       await service.stop();
       await log?.past.close();
+      log?.events.close();
       await log?.close();
       if (options.keys === undefined) keys.close();
       if (options.chain === undefined) await chain.stop();
-      await rm(dataDir, { recursive: true, force: true });
+      if (options.dataDir === undefined) await rm(dataDir, { recursive: true, force: true });
     },
   };
 }
@@ -222,5 +230,6 @@ async function openTestLog(profile: Profile, rpc: (chain: ChainProfile) => HttpR
     },
   });
   const work = { directory: log.directory, chainId: String(profile.settlement.chainId), profile, limits };
-  return { ...log, past: new PastThread(work, systemClock, limits) };
+  const events = await LogEvents.open(log.history, systemClock, limits);
+  return { ...log, events, past: new PastThread(work, systemClock, limits) };
 }

@@ -207,8 +207,8 @@ await t.test('a quote into a pool that has expired is refused as expired, deploy
   );
   const posted = await rest.post('/quotes', quotes);
   t.match(posted, { status: 200, body: { created: [], failed: quotes.map(() => ({ reason: 'QuoteOBExpired' })) } });
-  const rehearsed = await rest.post('/quotes?dryRun=true', quotes);
-  t.match(rehearsed.body, { quotes: quotes.map(() => ({ outcome: 'failed', reasons: ['QuoteOBExpired'] })) });
+  const checked = await rest.post('/quotes?dryRun=true', quotes);
+  t.match(checked.body, { quotes: quotes.map(() => ({ outcome: 'failed', reasons: ['QuoteOBExpired'] })) });
 });
 
 await t.test('bad input is refused in the words of its schema', async (t) => {

@@ -11,6 +11,7 @@ import { type RestAnswer, RestClient } from './rest-client.js';
 import { startTestService } from './running-service.js';
 import { SocketClient } from './socket-client.js';
 import { optionOf } from './wire-option.js';
+import { until } from '../until.js';
 
 /** So few records may wait that a handful of quotes fill the queue. */
 const QUEUE_RECORDS = 6;
@@ -69,10 +70,6 @@ async function start(t: Test) {
     await log.journal.close();
   };
   return { disk, log, running, stop, rest: new RestClient(running.httpUrl, running.apiKey) };
-}
-
-async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 2));
 }
 
 await t.test(

@@ -9,6 +9,7 @@ export class SocketClient {
   readonly #socket: WebSocket;
   readonly #messages: Record<string, unknown>[] = [];
   readonly #waiting: ((message: Record<string, unknown>) => void)[] = [];
+  readonly #closed: Promise<number>;
 
   /** `protocol`: a subprotocol of JSON; without it the `form` is spoken that the port has for such. */
   static async open(
@@ -24,6 +25,7 @@ export class SocketClient {
 
   private constructor(socket: WebSocket, form: SocketForm) {
     this.#socket = socket;
+    this.#closed = new Promise((resolve) => socket.once('close', resolve));
     socket.on('message', (data: Buffer) => {
       const message = JSON.parse(data.toString('utf8')) as Record<string, unknown>;
       assertDocumentedFrame(message, form);
@@ -59,9 +61,9 @@ export class SocketClient {
     return this.#messages;
   }
 
-  async closed(): Promise<number> {
-    const [code] = (await once(this.#socket, 'close')) as [number];
-    return code;
+  /** Resolves to the code that it was closed with, also if that was before the call. */
+  closed(): Promise<number> {
+    return this.#closed;
   }
 
   end(): void {

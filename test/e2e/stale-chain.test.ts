@@ -13,6 +13,7 @@ import { type RestAnswer, RestClient } from './rest-client.js';
 import { startTestService, type TestServiceOptions } from './running-service.js';
 import { SocketClient } from './socket-client.js';
 import { optionOf } from './wire-option.js';
+import { until, untilAnswer } from '../until.js';
 
 const chain = await startLocalChain();
 t.teardown(() => chain.stop());
@@ -42,21 +43,12 @@ async function startBehindProxies(t: Test, options: TestServiceOptions = {}) {
   return { ...running, proxies, rest: new RestClient(running.httpUrl, running.apiKey) };
 }
 
-/** Asks until the answer is as wanted. */
-async function until(ask: () => Promise<RestAnswer>, isIt: (answer: RestAnswer) => boolean): Promise<RestAnswer> {
-  for (;;) {
-    const answer = await ask();
-    if (isIt(answer)) return answer;
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-}
-
 /**
  * Posts a quote until it is not too early for it: the impatient are stale for a moment now and then where the machine
  * is busy.
  */
 function posting(rest: RestClient, quote: unknown): Promise<RestAnswer> {
-  return until(
+  return untilAnswer(
     () => rest.post('/quotes', [quote]),
     ({ status }) => status !== 503,
   );
@@ -91,7 +83,7 @@ for (const [what, roles, trick] of outages) {
       t.match(await socket.next(), { type: 'POST_QUOTE', body: { salt: early.salt } });
 
       for (const role of roles) proxies[role].trick = () => trick;
-      await until(ready, (answer) => answer.status === 503 && says(answer, roles, 'no answer for'));
+      await untilAnswer(ready, (answer) => answer.status === 503 && says(answer, roles, 'no answer for'));
       const read = await rest.get(BOOK);
       t.equal(read.status, 200);
       t.ok(saltsIn(read).includes(early.salt), 'reads go on');
@@ -119,8 +111,8 @@ for (const [what, roles, trick] of outages) {
       await dev.cancel(maker.address, pool.poolAddress, [quoteId]);
 
       for (const role of roles) proxies[role].trick = () => 'PASS';
-      await until(ready, (answer) => answer.status === 200);
-      const healed = await until(
+      await untilAnswer(ready, (answer) => answer.status === 200);
+      const healed = await untilAnswer(
         () => rest.get(BOOK),
         (answer) =>
           saltsIn(answer).includes(late.salt) &&
@@ -149,10 +141,10 @@ await t.test('an outage is a few lines of the log, however often anything failed
   const ready = () => rest.get('/ready');
   lines.length = 0;
   for (const proxy of Object.values(proxies)) proxy.trick = () => 'CUT';
-  await until(ready, ({ status }) => status === 503);
+  await untilAnswer(ready, ({ status }) => status === 503);
   for (let i = 0; i < 20; i++) t.equal((await ready()).status, 503);
   const failures = /^quotebook_read_failures_total (\d+)$/m;
-  while (Number(failures.exec(await metrics.text())?.[1]) < 10) await new Promise((resolve) => setTimeout(resolve, 20));
+  await until(async () => Number(failures.exec(await metrics.text())?.[1]) >= 10);
   const warnings = lines.map((line) => JSON.parse(line) as { msg: string });
   const texts = warnings.map(({ msg }) => msg).sort();
   t.strictSame(texts, ['chain endpoint failed', 'chain endpoint failed', 'chain read failed', 'request failed']);
@@ -164,7 +156,7 @@ await t.test('an outage is a few lines of the log, however often anything failed
     ['chain endpoint recovered', 'chain read recovered', 'route recovered'].every((text) =>
       lines.some((line) => line.includes(text)),
     );
-  await until(ready, ({ status }) => status === 200 && isOver());
+  await untilAnswer(ready, ({ status }) => status === 200 && isOver());
 });
 
 const refusing: readonly ChainRole[] = ['stream', 'settlement'];
@@ -185,7 +177,10 @@ for (const refuses of refusing) {
       const offer = { pool, price: ONE / 20n, size: ONE / 100n, isBuy: false, deadline: (await dev.now()) + 3600 };
       await dev.publish(stranger.address, [await signOffer(maker, chain.chainId, offer)]);
 
-      await until(ready, (answer) => answer.status === 503 && says(answer, [refuses], 'reading has stood still for'));
+      await untilAnswer(
+        ready,
+        (answer) => answer.status === 503 && says(answer, [refuses], 'reading has stood still for'),
+      );
       const read = await rest.get(BOOK);
       t.equal(read.status, 200);
       t.match(read.headers.get('x-stale'), `${refuses}: reading has stood still for`);
@@ -197,8 +192,8 @@ for (const refuses of refusing) {
       t.equal(await dev.client.getBlockNumber(), blocks, 'nothing was paid for');
 
       proxies[refuses].trick = () => 'PASS';
-      await until(ready, (answer) => answer.status === 200);
-      await until(
+      await untilAnswer(ready, (answer) => answer.status === 200);
+      await untilAnswer(
         () => rest.get(BOOK),
         (answer) => !saltsIn(answer).includes(early.salt) && !answer.headers.has('x-stale'),
       );
@@ -216,16 +211,16 @@ await t.test('a node that is far behind is stale, and reading goes on once it ha
   await dev.client.mine({ blocks: 20 });
   const top = Number(await dev.client.getBlockNumber());
   // A quote enters with the state of a settlement block, and names that block.
-  await until(
+  await untilAnswer(
     async () => rest.post('/quotes', [await signQuote(maker.privateKey, pool, { size: ONE / 100n })]),
     () => (engine.positions().settlement?.blockNumber ?? 0) >= top,
   );
   proxies.settlement.trick = ({ method, params }) =>
     method === 'eth_getBlockByNumber' && params[0] === 'latest' ? { rewrite: () => old } : 'PASS';
   const isBehind = (answer: RestAnswer) => says(answer, ['settlement'], 'reading has stood still for');
-  await until(ready, (answer) => answer.status === 503 && isBehind(answer));
+  await untilAnswer(ready, (answer) => answer.status === 503 && isBehind(answer));
   proxies.settlement.trick = () => 'PASS';
-  await until(ready, ({ status }) => status === 200);
+  await untilAnswer(ready, ({ status }) => status === 200);
   const next = await signQuote(maker.privateKey, pool, { size: ONE / 100n });
   t.equal((await posting(rest, next)).status, 201);
 });
@@ -239,7 +234,7 @@ await t.test('a chain that makes no blocks is stale where the profile sets an ag
   t.teardown(() => patient.stop());
   const [ofStrict, ofPatient] = [strict, patient].map(({ httpUrl, apiKey }) => new RestClient(httpUrl, apiKey));
   if (!ofStrict || !ofPatient) throw new Error('There are two');
-  const old = await until(
+  const old = await untilAnswer(
     () => ofStrict.get('/ready'),
     ({ status }) => status === 503,
   );
@@ -252,7 +247,7 @@ await t.test('a chain that makes no blocks is stale where the profile sets an ag
   t.equal((await ofPatient.get('/ready')).status, 200);
   t.equal((await ofPatient.get(BOOK)).headers.get('x-stale'), null);
   await dev.client.mine({ blocks: 1 });
-  await until(
+  await untilAnswer(
     () => ofStrict.get('/ready'),
     ({ status }) => status === 200,
   );
@@ -302,13 +297,13 @@ for (const [name, hasMulticall, why] of [
       }),
     ]);
     const reason = new RegExp(`^settlement: the last reading failed: ${why} ${name} ${contract.address}`, 'i');
-    const { body } = await until(
+    const { body } = await untilAnswer(
       () => rest.get('/ready'),
       ({ status, body }) => status === 503 && (body.reasons as string[]).some((text) => reason.test(text)),
     );
     t.match(body.reasons, [/^\w+: reading has stood still for/]);
     proxy.trick = () => 'PASS';
-    await until(
+    await untilAnswer(
       () => rest.get('/ready'),
       ({ status }) => status === 200,
     );

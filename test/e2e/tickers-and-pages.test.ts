@@ -80,13 +80,19 @@ await t.test('a pool at a glance: best prices with all that is public at them, a
     bid: { price: String(ONE / 100n), size: String(ONE) },
     ask: { price: String(price), size: String(5n * ONE) },
     filledSize24h: '0',
+    volume24h: '0',
   };
   t.strictSame(await tickerOf(poolAddress), glance);
 
   await dev.fill(takerAddress, offerOf(best), ONE);
-  const filled = { ...glance, ask: { price: String(price), size: String(4n * ONE) }, filledSize24h: String(ONE) };
+  const filled = {
+    ...glance,
+    ask: { price: String(price), size: String(4n * ONE) },
+    filledSize24h: String(ONE),
+    volume24h: String(ONE),
+  };
   let told: Record<string, unknown> = {};
-  while ((told.body as TickerJson | undefined)?.filledSize24h !== String(ONE)) {
+  while ((told.body as TickerJson | undefined)?.volume24h !== String(ONE)) {
     told = await socket.next();
     if (told.type !== 'HEARTBEAT') t.match(told, { type: 'TICKER', body: { poolAddress } });
   }
@@ -97,11 +103,12 @@ await t.test('a pool at a glance: best prices with all that is public at them, a
 await t.test('a ticker has a name and an estimate where the client asks for them', async (t) => {
   const plain = await rest.get('/tickers?chainId=421613');
   const { body } = await rest.get('/tickers?chainId=421613&fields=valuation');
-  const found = (body.tickers as (TickerJson & Record<'instrument' | 'valuation', unknown>)[]).find(
+  const found = (body.tickers as (TickerJson & Record<'instrument' | 'openInterest' | 'valuation', unknown>)[]).find(
     (ticker) => ticker.poolAddress === poolAddress,
   );
   const [strike, type] = [poolKey.strike / ONE, poolKey.isCallPool ? 'C' : 'P'];
   t.equal(found?.instrument, `testWETH-USDC-${formatExpiration(poolKey.maturity)}-${strike}-${type}`);
+  t.equal(found?.openInterest, String(ONE), 'what was filled above is held');
   const valuation = found?.valuation as Record<string, string | number | null>;
   t.equal(valuation.spot, String(1800n * ONE));
   const { bid, ask } = found ?? {};

@@ -1,9 +1,15 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import t from 'tap';
 import { poolAbi } from '../../src/chain/contracts/abi.js';
+import { OrderbookClient } from '../../src/client/node.js';
 import { startLocalChain } from '../../src/chain/dev/local-chain.js';
+import type { TickersResult } from '../../src/wire/feed-messages.js';
 import type { CandlesResult, TradesResult } from '../../src/wire/market.js';
 import { Market, ONE } from '../chain/dev/market.js';
 import { RestClient } from './rest-client.js';
+import { untilAnswer } from '../until.js';
 import { startTestService } from './running-service.js';
 
 /** Trades and candles are those of the chain's own logs. */
@@ -39,9 +45,24 @@ async function onChain(): Promise<object[]> {
     .reverse();
 }
 
-async function served(): Promise<TradesResult['trades']> {
-  return ((await rest.get(`/trades?${about}`)).body as unknown as TradesResult).trades;
+async function served(by = rest): Promise<TradesResult['trades']> {
+  return ((await by.get(`/trades?${about}`)).body as unknown as TradesResult).trades;
 }
+
+/** Those of the TRADES channel, put together as its messages say. */
+const client = new OrderbookClient({ url: running.httpUrl, apiKey: running.apiKey, chainId: '421613' });
+t.teardown(() => client.close());
+const instrument = (await rest.get('/instruments')).body as unknown as { poolAddress: string; instrument: string }[];
+const name = instrument.find(({ poolAddress }) => poolAddress === call.poolAddress)?.instrument ?? '';
+const followed = client.followTrades({ instrument: name });
+let pushed: TradesResult['trades'] = [];
+followed.onTrade((trade) => {
+  pushed = [trade, ...pushed];
+});
+followed.onUndo((blockNumber) => {
+  pushed = pushed.filter((trade) => trade.blockNumber <= blockNumber);
+});
+await followed.whenLive();
 
 /** The fields that the event has. */
 function ofEvent(trade: TradesResult['trades'][number]): Partial<typeof trade> {
@@ -50,10 +71,10 @@ function ofEvent(trade: TradesResult['trades'][number]): Partial<typeof trade> {
 }
 
 /** Once the service has as many trades, the newest in the same block. */
-async function sameAsOnChain(): Promise<void> {
+async function sameAsOnChain(by = rest): Promise<void> {
   const wanted = await onChain();
   for (let tries = 0; ; tries += 1) {
-    const trades = await served();
+    const trades = await served(by);
     const found = trades.map(ofEvent);
     if (
       JSON.stringify(found.map(({ txHash }) => txHash)) ===
@@ -61,14 +82,27 @@ async function sameAsOnChain(): Promise<void> {
       tries > 200
     ) {
       t.strictSame(found, wanted);
-      return sameCandles(trades);
+      await sameVolume(trades, by);
+      return sameCandles(trades, by);
     }
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }
 
-async function sameCandles(trades: TradesResult['trades']): Promise<void> {
-  const { candles } = (await rest.get(`/candles?${about}&interval=1h`)).body as unknown as CandlesResult;
+/** All trades of a run are of the last 24 hours. */
+async function sameVolume(trades: TradesResult['trades'], by: RestClient): Promise<void> {
+  const total = String(trades.reduce((sum, { size }) => sum + BigInt(size), 0n));
+  await untilAnswer(
+    async () => {
+      const { tickers } = (await by.get('/tickers?chainId=421613')).body as unknown as TickersResult;
+      return tickers.find(({ poolAddress }) => poolAddress === call.poolAddress)?.volume24h;
+    },
+    (volume) => volume === total,
+  );
+}
+
+async function sameCandles(trades: TradesResult['trades'], by: RestClient): Promise<void> {
+  const { candles } = (await by.get(`/candles?${about}&interval=1h`)).body as unknown as CandlesResult;
   for (const { time, open, close, high, volume, count } of candles) {
     const within = trades.filter((trade) => trade.time >= time && trade.time < time + 3600);
     const prices = within.map(({ price }) => BigInt(price));
@@ -83,6 +117,14 @@ async function sameCandles(trades: TradesResult['trades']): Promise<void> {
   );
 }
 
+/** What was pushed, once the newest trade has come. */
+function pushedAs([newest]: TradesResult['trades']): Promise<TradesResult['trades']> {
+  return untilAnswer(
+    async () => pushed,
+    ([last]) => last?.txHash === newest?.txHash,
+  );
+}
+
 await t.test('trades and candles equal what the chain says, also of a quote that was never published', async () => {
   const published = await market.sign(call);
   await market.publish(stranger.address, [published]);
@@ -91,6 +133,7 @@ await t.test('trades and candles equal what the chain says, also of a quote that
   await market.fill(taker.address, await market.sign(call, { isBuy: true }), ONE / 8n);
   await sameAsOnChain();
   t.equal((await served()).length, 3);
+  t.strictSame(await pushedAs(await served()), await served(), 'TRADES pushed the same');
 });
 
 await t.test('a reorg takes its trades out, and what is mined again comes back', async () => {
@@ -99,6 +142,7 @@ await t.test('a reorg takes its trades out, and what is mined again comes back',
   t.equal((await served()).length, 1);
   await market.fill(taker.address, await market.sign(call, { price: ONE / 5n }), ONE / 2n);
   await sameAsOnChain();
+  t.strictSame(await pushedAs(await served()), await served(), 'TRADES undid and pushed the same');
 });
 
 await t.test('pages, filters and refusals', async (t) => {
@@ -112,4 +156,31 @@ await t.test('pages, filters and refusals', async (t) => {
   t.match([gone.status, gone.body], [410, { message: /Trades before [0-9]+ are not kept/ }]);
   t.equal((await rest.get(`/candles?${about}&interval=2m`)).status, 400);
   t.equal((await rest.get('/trades?chainId=42161')).status, 400);
+});
+
+await t.test('after a restart they are those of the log, with what was traded and undone meanwhile', async (t) => {
+  const dataDir = await mkdtemp(path.join(tmpdir(), 'quotebook-'));
+  t.teardown(() => rm(dataDir, { recursive: true, force: true }));
+  const options = { chain, walletKey: null, keepsLog: true, dataDir, limits: { lowerHeadMs: 100 } };
+  const first = await startTestService(options);
+  const over = ({ httpUrl, apiKey }: typeof first) => new RestClient(httpUrl, apiKey);
+  const offer = await market.sign(call, { price: ONE / 7n });
+  await market.fill(taker.address, offer, ONE / 4n);
+  await market.client.mine({ blocks: 2 });
+  await market.fill(taker.address, offer, ONE / 8n);
+  await sameAsOnChain(over(first));
+  const before = await served(over(first));
+  await first.stop();
+  await market.reorg(1);
+  await market.fill(taker.address, await market.sign(call, { price: ONE / 9n }), ONE / 2n);
+  const second = await startTestService(options);
+  t.teardown(() => second.stop());
+  await untilAnswer(
+    async () => (await over(second).get(`/trades?${about}`)).status,
+    (status) => status === 200,
+  );
+  await sameAsOnChain(over(second));
+  const [meanwhile, ...others] = await served(over(second));
+  t.strictSame(others, before.slice(1), 'those of before the restart but for the one that the reorg undid');
+  t.notMatch(before, [{ txHash: meanwhile?.txHash }]);
 });

@@ -1,7 +1,13 @@
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { privateKeyToAccount } from 'viem/accounts';
 import { OrderbookClient } from 'quotebook/client';
-import { signRestore, signWithdrawal } from '../../src/client/sign-withdrawal.js';
+import {
+  signFillLimit,
+  signKeyAuthorization,
+  signKeyRevocation,
+  signRestore,
+  signWithdrawal,
+} from '../../src/client/sign-withdrawal.js';
 import { limits as defaultLimits } from '../../src/config/limits.js';
 import type { Hex } from '../../src/engine/quote.js';
 import { Market, ONE } from '../chain/dev/market.js';
@@ -9,11 +15,12 @@ import { startLocalChain } from '../../src/chain/dev/local-chain.js';
 import { documentedPorts } from './documented-network.js';
 import { startTestService } from './running-service.js';
 import { SocketClient } from './socket-client.js';
+import { until } from '../until.js';
 
 /** A provider hides a quote that is on the chain, and shows it again. */
 const chain = await startLocalChain();
 t.teardown(() => chain.stop());
-const limits = { lowerHeadMs: 100, wsHeartbeatMs: 100 };
+const limits = { lowerHeadMs: 100, wsHeartbeatMs: 100, timerMinSeconds: 1, timerGraceMs: 1000 };
 const service = await startTestService({ chain, limits });
 t.teardown(() => service.stop());
 const market = new Market(chain);
@@ -77,10 +84,16 @@ await t.test('a withdrawn quote is in no view until its provider restores it, an
   t.equal(await next(), `FILL_QUOTE 0 ${ONE / 4n}`);
 
   await t.rejects(client.rest.withdrawQuotes(withdrawal), { status: 409, message: 'The nonce counts no more' });
+  const left = ((3n * ONE) / 4n).toString();
+  t.match(await client.rest.withdrawnQuotes({ provider: maker.address }), {
+    next: null,
+    quotes: [{ quoteId: offer.quoteId, fillableSize: left }],
+  });
   const restore = await signRestore(signer, chainId, await terms(offer.quoteId));
   t.match(await client.rest.restoreQuotes(restore), { restored: [offer.quoteId] });
   t.equal(await next(), `POST_QUOTE ${(3n * ONE) / 4n}`);
-  t.match(await client.rest.quotes(cover), [{ quoteId: offer.quoteId, fillableSize: ((3n * ONE) / 4n).toString() }]);
+  t.match(await client.rest.quotes(cover), [{ quoteId: offer.quoteId, fillableSize: left }]);
+  t.strictSame(await client.rest.withdrawnQuotes({ provider: maker.address }), { next: null, quotes: [] });
 });
 
 await t.test('a signature of another account, type, chain or time changes nothing', async (t) => {
@@ -103,4 +116,155 @@ await t.test('a signature of another account, type, chain or time changes nothin
     withdrawn: [offer.quoteId],
   });
   t.equal(await next(), `DELETE_QUOTE ${ONE}`);
+});
+
+await t.test('over a socket of the feed, page by page', async (t) => {
+  const offers = [await market.sign(pool), await market.sign(pool), await market.sign(pool)];
+  await market.publish(stranger.address, offers);
+  for (const { size } of offers) t.equal(await next(), `POST_QUOTE ${size}`);
+  const ids = offers.map(({ quoteId }) => quoteId).sort();
+  const live = client.followQuotes({ poolAddress: pool.poolAddress });
+  await live.whenLive();
+  const withdrawn = await client.withdrawQuotes(await signWithdrawal(signer, chainId, await terms(...ids)));
+  t.strictSame([...withdrawn.withdrawn].sort(), ids);
+  for (const { size } of offers) t.equal(await next(), `DELETE_QUOTE ${size}`);
+
+  const listed: string[] = [];
+  const query = { provider: maker.address, poolAddress: pool.poolAddress, limit: '2' };
+  for (let cursor: Hex | null | undefined; cursor !== null;) {
+    const page = await client.rest.withdrawnQuotes({ ...query, ...(cursor !== undefined && { cursor }) });
+    t.ok(page.quotes.length <= 2);
+    listed.push(...page.quotes.map(({ quoteId }) => quoteId));
+    cursor = page.next;
+  }
+  t.match(listed, [...listed].sort());
+  t.strictSame(
+    ids.filter((id) => !listed.includes(id)),
+    [],
+  );
+  const elsewhere = { ...query, poolAddress: market.pool('testWETH', 1800n, false).poolAddress };
+  t.strictSame(await client.rest.withdrawnQuotes(elsewhere), { next: null, quotes: [] });
+
+  const restore = await signRestore(signer, chainId, await terms(...ids));
+  t.strictSame([...(await client.restoreQuotes(restore)).restored].sort(), ids);
+  for (const { size } of offers) t.equal(await next(), `POST_QUOTE ${size}`);
+  await t.rejects(client.restoreQuotes(restore), { name: 'RefusedError', code: 'nonce_spent' });
+});
+
+const provider = maker.address;
+
+async function authorised(): Promise<string> {
+  const { keyId } = await client.rest.authorizations();
+  nonce += 1n;
+  const signed = { keyId, nonce, deadline: (await market.now()) + 86_400 };
+  const { authorizations } = await client.rest.authorizeKey(await signKeyAuthorization(signer, chainId, signed));
+  t.match(authorizations, [{ provider: provider.toLowerCase(), until: signed.deadline, heartbeatSeconds: 0 }]);
+  return keyId;
+}
+
+async function published(count: number) {
+  const offers = await Promise.all(Array.from({ length: count }, () => market.sign(pool)));
+  await market.publish(stranger.address, offers);
+  for (const { size } of offers) t.equal(await next(), `POST_QUOTE ${size}`);
+  return offers;
+}
+
+async function allDeleted(t: Test, count: number): Promise<void> {
+  for (let left = count; left > 0; left -= 1) t.match(await next(), /^DELETE_QUOTE /);
+}
+
+/** Of everything of the provider that is in the book. */
+async function liveIds(): Promise<Hex[]> {
+  const { validQuotes } = await client.rest.orders({ provider });
+  return validQuotes.map(({ quoteId }) => quoteId);
+}
+
+await t.test('a key that the provider has not signed for sets nothing', async (t) => {
+  const refused = (status: number) => ({ name: 'ApiError', status });
+  const { keyId } = await client.rest.authorizations();
+  await t.rejects(client.rest.heartbeat(provider, 5), refused(403));
+  await t.rejects(client.cancelOnDisconnect(provider, 5), { name: 'RefusedError', code: 'provider_not_authorized' });
+  const deadline = (await market.now()) + 600;
+  const other = await signKeyAuthorization(signer, chainId, { keyId: 'another', nonce: 1000n, deadline });
+  await t.rejects(client.rest.authorizeKey(other), refused(403));
+  const late = await signKeyAuthorization(signer, chainId, {
+    keyId,
+    nonce: 1000n,
+    deadline: deadline + defaultLimits.authorizationSeconds,
+  });
+  await t.rejects(client.rest.authorizeKey(late), refused(400));
+  await t.rejects(client.rest.authorizeKey({ chainId, provider }), refused(403), 'nothing was proven');
+  t.strictSame((await client.rest.authorizations()).authorizations, []);
+});
+
+await t.test('quotes are withdrawn when heartbeats end, and restored by their provider alone', async (t) => {
+  await authorised();
+  const [offer] = await published(1);
+  const quoteId = offer?.quoteId ?? '0x';
+  const seen: object[] = [];
+  const followed = client.followQuotes({ poolAddress: pool.poolAddress });
+  t.teardown(() => followed.close());
+  followed.onEvent((event) => seen.push(event));
+  await followed.whenLive();
+  t.match(await client.heartbeat(provider, 600), { provider: provider.toLowerCase(), seconds: 600 });
+  t.match((await client.rest.authorizations()).authorizations, [{ heartbeatSeconds: 600 }]);
+  await t.rejects(client.rest.heartbeat(provider, 86_400), { name: 'ApiError', status: 400 });
+  const before = await liveIds();
+  await client.rest.heartbeat(provider, 1);
+  await allDeleted(t, before.length);
+  t.strictSame(await liveIds(), []);
+  await until(async () => {
+    const { authorizations } = await client.rest.authorizations();
+    return authorizations[0]?.heartbeatSeconds === 0;
+  });
+  await until(() => seen.length === before.length);
+  for (const event of seen) t.match(event, { type: 'WITHDRAW_QUOTE', reason: 'HEARTBEAT_MISSED' });
+  await client.rest.restoreQuotes(await signRestore(signer, chainId, await terms(quoteId)));
+  t.equal(await next(), `POST_QUOTE ${ONE}`);
+});
+
+await t.test('quotes are withdrawn when the connection ends, and not before', async (t) => {
+  const own = new OrderbookClient({ url: service.httpUrl, chainId, apiKey: service.apiKey }, documentedPorts);
+  t.teardown(() => own.close());
+  await published(1);
+  t.match(await own.cancelOnDisconnect(provider, 1), { seconds: 1 });
+  const { rest } = client;
+  t.match((await rest.authorizations()).authorizations, [{ disconnectSeconds: 1 }]);
+  // Longer than the grace: the service renews the timer while the connection is open.
+  const end = await new Promise<boolean>((resolve) => {
+    setTimeout(() => resolve(true), 2_500);
+  });
+  t.ok(end && (await liveIds()).length > 0, 'nothing is withdrawn while it is open');
+  const left = await liveIds();
+  own.close();
+  await allDeleted(t, left.length);
+  t.strictSame(await liveIds(), []);
+});
+
+await t.test('fills beyond the limit withdraw all that is quoted in the pool', async (t) => {
+  const limit = { poolAddress: pool.poolAddress, contracts: 0n, fills: 1, windowSeconds: 600 };
+  nonce += 1n;
+  const signed = { ...limit, nonce, deadline: (await market.now()) + 600 };
+  const shown = { poolAddress: pool.poolAddress.toLowerCase(), contracts: '0', fills: 1, windowSeconds: 600 };
+  const set = await client.rest.setFillLimit(await signFillLimit(signer, chainId, signed));
+  t.strictSame(set.fillLimits, [shown]);
+  t.strictSame((await client.rest.fillLimits(provider)).fillLimits, [shown]);
+  const [first, second] = await published(3);
+  if (first === undefined || second === undefined) throw new Error('three were published');
+  await market.fill(taker.address, first, ONE / 4n);
+  t.equal(await next(), `FILL_QUOTE ${(3n * ONE) / 4n} ${ONE / 4n}`);
+  await market.fill(taker.address, second, ONE / 4n);
+  t.equal(await next(), `FILL_QUOTE ${(3n * ONE) / 4n} ${ONE / 4n}`);
+  await allDeleted(t, 3);
+  t.strictSame(await liveIds(), []);
+  const off = { ...limit, contracts: '0', fills: 0, windowSeconds: 0, provider };
+  t.strictSame((await client.rest.setFillLimit(off)).fillLimits, [], 'an authorised key needs no signature');
+});
+
+await t.test('a provider revokes a key by its signature', async (t) => {
+  const { keyId } = await client.rest.authorizations();
+  nonce += 1n;
+  const signed = await signKeyRevocation(signer, chainId, { keyId, nonce, deadline: (await market.now()) + 600 });
+  t.strictSame((await client.rest.revokeKey(signed)).authorizations, []);
+  await t.rejects(client.rest.heartbeat(provider, 5), { name: 'ApiError', status: 403 });
 });

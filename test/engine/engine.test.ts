@@ -133,6 +133,32 @@ t.test('pools are listed in the order of their deployment, after an import too',
   }
 });
 
+t.test('a reorg undoes pools of one place on two branches in the same order after an import', async (t) => {
+  const engine = newEngine();
+  [9, 3].forEach((n, i) => {
+    const position = at('settlement', 50, i);
+    const command = {
+      type: 'DEPLOY_POOL',
+      pool: samplePool(n),
+      deployedAt: START,
+      origin: originAt(50),
+      position,
+    } as const;
+    engine.apply(command, { index: i + 1, tsMs: START * 1000 });
+  });
+  const copy = newEngine();
+  copy.importState(engine.exportState());
+  const rewind = {
+    type: 'REWIND_SETTLEMENT',
+    position: at('settlement', 49),
+    settlementBlock: 49,
+    restated: [],
+  } as const;
+  const [undone, undoneByCopy] = [engine, copy].map((each) => each.apply(rewind, { index: 3, tsMs: START * 1000 }));
+  t.equal(undone?.length, 2);
+  t.strictSame(undoneByCopy, undone);
+});
+
 t.test('orders of one pool share the pool after an import', async (t) => {
   const { engine } = begin(enter(sampleQuote({ n: 1 })), enter(sampleQuote({ n: 2, pool: structuredClone(POOL) })));
   const copy = newEngine();

@@ -3,9 +3,12 @@ import type {
   ChainRole,
   Command,
   EarlyEvent,
+  FillBounds,
+  FillQuote,
   QuoteState,
   SignedNonce,
   Stamp,
+  WithdrawalReason,
 } from '../../src/engine/command.js';
 import type { Engine } from '../../src/engine/engine.js';
 import type { Cause, EngineEvent, QuoteRemoved } from '../../src/engine/event.js';
@@ -79,6 +82,13 @@ export class NaiveEngine implements EngineUnderTest {
   #pools: DeployedPool[] = [];
   #withdrawn: { readonly quoteId: Hex; readonly provider: Hex; readonly due: number }[] = [];
   #spent: { readonly provider: Hex; readonly nonce: bigint; readonly deadline: number }[] = [];
+  #limits: {
+    readonly provider: Hex;
+    readonly poolAddress: Hex;
+    readonly until: number;
+    readonly bounds: FillBounds;
+    fills: { readonly block: number; readonly time: number; readonly size: bigint }[];
+  }[] = [];
   #now = 0;
   #seq = 0;
   #events: EngineEvent[] = [];
@@ -111,6 +121,7 @@ export class NaiveEngine implements EngineUnderTest {
     this.#pools = this.#pools.filter(({ pool }) => this.#now < pool.poolKey.maturity);
     this.#withdrawn = this.#withdrawn.filter((withdrawn) => withdrawn.due > this.#now);
     this.#spent = this.#spent.filter(({ deadline }) => deadline >= this.#now);
+    this.#limits = this.#limits.filter(({ until }) => until > this.#now);
   }
 
   #run(command: Command): void {
@@ -136,28 +147,9 @@ export class NaiveEngine implements EngineUnderTest {
         this.#tell({ type: 'QUOTE_POSTED', cause: because('stream', quote.origin), order, fillableSize, reason });
         return;
       }
-      case 'FILL_QUOTE': {
-        this.#advance(command.position);
-        const { trade, quoteId, position } = command;
-        if (trade !== undefined) {
-          const cause = because('settlement', command.origin);
-          const made = { ...trade, quoteId, size: command.size, blockHash: position.blockHash };
-          this.#tell({ type: 'TRADE_RECORDED', cause, trade: made });
-        }
-        const order = this.#find(quoteId);
-        if (order === undefined || order.state === 'gone') return;
-        if (command.origin.blockNumber <= order.read || command.size === 0n) return;
-        const size = command.size > order.fillableSize ? order.fillableSize : command.size;
-        const valid = order.state === 'live';
-        const cause = because('settlement', command.origin);
-        order.fillableSize -= size;
-        order.touched = Math.max(order.touched, command.origin.blockNumber);
-        const filled = { cause, order, fillableSize: order.fillableSize, size };
-        if (order.state === 'withdrawn') this.#tell({ type: 'WITHDRAWN_QUOTE_FILLED', ...filled });
-        else this.#tell({ type: 'QUOTE_FILLED', ...filled, valid });
-        if (order.fillableSize === 0n) this.#remove(order, 'FILLED', cause);
-        return;
-      }
+      case 'FILL_QUOTE':
+        this.#fill(command);
+        return this.#guard(command);
       case 'CANCEL_QUOTE': {
         this.#advance(command.position);
         const order = this.#find(command.quoteId);
@@ -194,11 +186,19 @@ export class NaiveEngine implements EngineUnderTest {
       }
       case 'REWIND_SETTLEMENT': {
         this.#rewind(command.position);
+        for (const limit of this.#limits) {
+          limit.fills = limit.fills.filter(({ block }) => block <= command.position.blockNumber);
+        }
         if (command.undoesTrades === true) {
           this.#tell({ type: 'TRADES_UNDONE', cause: null, blockNumber: command.position.blockNumber });
         }
         const undone = this.#pools.filter(({ origin }) => origin.blockNumber > command.position.blockNumber);
-        undone.sort((a, b) => a.origin.blockNumber - b.origin.blockNumber || a.origin.logIndex - b.origin.logIndex);
+        undone.sort(
+          (a, b) =>
+            a.origin.blockNumber - b.origin.blockNumber ||
+            a.origin.logIndex - b.origin.logIndex ||
+            (a.pool.poolAddress < b.pool.poolAddress ? -1 : 1),
+        );
         this.#pools = this.#pools.filter((pool) => !undone.includes(pool));
         for (const { pool } of undone) this.#tell({ type: 'POOL_WITHDRAWN', cause: null, pool });
         for (const { quoteId, state } of command.restated) {
@@ -229,14 +229,21 @@ export class NaiveEngine implements EngineUnderTest {
         if (!this.#spend(provider, signed)) return;
         for (const quoteId of quoteIds) {
           const order = this.#find(quoteId);
-          if (order?.quote.provider !== provider || this.withdrawal(quoteId) !== undefined) continue;
-          this.#withdrawn.push({ quoteId, provider, due: dueOf(order.quote) });
-          if (order.state === 'gone') continue;
-          const valid = order.state === 'live';
-          order.state = 'withdrawn';
-          const { fillableSize } = order;
-          this.#tell({ type: 'QUOTE_WITHDRAWN', cause: null, order, fillableSize, reason, valid });
+          if (order?.quote.provider === provider) this.#withdraw(order, reason, null);
         }
+        return;
+      }
+      case 'AUTHORIZE_KEY':
+        this.#spend(command.provider, command.signed);
+        return;
+      case 'SET_TIMER':
+        // Timers run outside of the engine.
+        return;
+      case 'SET_FILL_LIMIT': {
+        const { provider, poolAddress, until, bounds, signed } = command;
+        if (!this.#spend(provider, signed) || until <= this.#now) return;
+        this.#limits = this.#limits.filter((limit) => limit.provider !== provider || limit.poolAddress !== poolAddress);
+        if (bounds !== null) this.#limits.push({ provider, poolAddress, until, bounds, fills: [] });
         return;
       }
       case 'RESTORE_QUOTES': {
@@ -254,6 +261,60 @@ export class NaiveEngine implements EngineUnderTest {
         return;
       }
     }
+  }
+
+  #fill(command: FillQuote): void {
+    this.#advance(command.position);
+    const { trade, quoteId, position } = command;
+    if (trade !== undefined) {
+      const cause = because('settlement', command.origin);
+      const made = { ...trade, quoteId, size: command.size, blockHash: position.blockHash };
+      this.#tell({ type: 'TRADE_RECORDED', cause, trade: made });
+    }
+    const order = this.#find(quoteId);
+    if (order === undefined || order.state === 'gone') return;
+    if (command.origin.blockNumber <= order.read || command.size === 0n) return;
+    const size = command.size > order.fillableSize ? order.fillableSize : command.size;
+    const valid = order.state === 'live';
+    const cause = because('settlement', command.origin);
+    order.fillableSize -= size;
+    order.touched = Math.max(order.touched, command.origin.blockNumber);
+    const filled = { cause, order, fillableSize: order.fillableSize, size };
+    if (order.state === 'withdrawn') this.#tell({ type: 'WITHDRAWN_QUOTE_FILLED', ...filled });
+    else this.#tell({ type: 'QUOTE_FILLED', ...filled, valid });
+    if (order.fillableSize === 0n) this.#remove(order, 'FILLED', cause);
+  }
+
+  /** Withdraws all of a provider in a pool once more was filled there than it wants. */
+  #guard({ trade, size, origin }: FillQuote): void {
+    const limit = this.#limits.find(
+      ({ provider, poolAddress }) => provider === trade?.provider && poolAddress === trade.pool.poolAddress,
+    );
+    if (trade === undefined || limit === undefined) return;
+    const { bounds, provider, poolAddress } = limit;
+    limit.fills = [...limit.fills, { block: origin.blockNumber, time: trade.time, size }];
+    limit.fills = limit.fills.filter(({ time }) => time > trade.time - bounds.seconds);
+    const sum = limit.fills.reduce((filled, fill) => filled + fill.size, 0n);
+    const isOver =
+      (bounds.contracts > 0n && sum > bounds.contracts) || (bounds.fills > 0 && limit.fills.length > bounds.fills);
+    if (!isOver) return;
+    limit.fills = [];
+    for (const order of this.#known) {
+      const { quote } = order;
+      if (quote.provider !== provider || quote.pool.poolAddress !== poolAddress) continue;
+      this.#withdraw(order, 'FILL_LIMIT', because('settlement', origin));
+    }
+  }
+
+  #withdraw(order: NaiveOrder, reason: WithdrawalReason, cause: Cause | null): void {
+    const { quoteId, provider } = order.quote;
+    if (this.withdrawal(quoteId) !== undefined) return;
+    this.#withdrawn.push({ quoteId, provider, due: dueOf(order.quote) });
+    if (order.state === 'gone') return;
+    const valid = order.state === 'live';
+    order.state = 'withdrawn';
+    const { fillableSize } = order;
+    this.#tell({ type: 'QUOTE_WITHDRAWN', cause, order, fillableSize, reason, valid });
   }
 
   #spend(provider: Hex, signed: SignedNonce | null): boolean {

@@ -9,7 +9,7 @@ const MASK = (1n << 32n) - 1n;
  * end.
  */
 export function naiveSum(state: Omit<EngineState, 'counters'>): string {
-  const { stream, settlement, pools, orders, withdrawals, nonces } = state;
+  const { stream, settlement, pools, orders, withdrawals, nonces, authorizations, fillLimits } = state;
   const lines = [
     sumOf(orders.map(orderWords)),
     sumOf(pools.flatMap((row) => deployedWords(row))),
@@ -29,6 +29,8 @@ export function naiveSum(state: Omit<EngineState, 'counters'>): string {
       ]),
     );
   }
+  const protections = [...authorizations, ...fillLimits];
+  if (protections.length > 0) lines.push(sha256(protections.map((row) => row.join()).join('\n')));
   return sha256(lines.join('\n'));
 }
 

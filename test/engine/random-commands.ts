@@ -44,6 +44,7 @@ export type Step =
   | { readonly kind: 'pass'; ms: number }
   | { readonly kind: 'rfq' }
   | { readonly kind: 'withdraw' | 'restore'; numbers: number[]; nonce: number; life: number }
+  | { readonly kind: 'protect'; maker: number; pool: number; amount: number; life: number; nonce: number }
   | { readonly kind: 'restart' };
 
 const ahead = fc.integer({ min: 0, max: 3 });
@@ -102,6 +103,17 @@ export const steps: fc.Arbitrary<Step[]> = fc.array(
         numbers: fc.array(n, { minLength: 1, maxLength: 8 }),
         nonce: fc.nat(20),
         life: fc.integer({ min: -2, max: 30 }),
+      }),
+    },
+    {
+      weight: 2,
+      arbitrary: fc.record({
+        kind: fc.constant('protect' as const),
+        maker: fc.nat(2),
+        pool: fc.nat(2),
+        amount: fc.nat(15),
+        life: fc.integer({ min: -2, max: 60 }),
+        nonce: fc.nat(20),
       }),
     },
     { weight: 1, arbitrary: fc.record({ kind: fc.constant('restart' as const) }) },
@@ -164,6 +176,8 @@ export class CommandMaker {
       case 'withdraw':
       case 'restore':
         return signedCommand(step, engine);
+      case 'protect':
+        return protection(step, engine);
       case 'rfq': {
         const rfq = { poolAddress: POOL.poolAddress, side: 'bid' as const, taker: TAKER };
         const body = JSON.stringify({ ...rfq, chainId: '421613', size: '1' });
@@ -223,6 +237,22 @@ function signedCommand(
   const signed = nonce < 10 ? { nonce: BigInt(nonce), deadline } : null;
   if (kind === 'restore') return { type: 'RESTORE_QUOTES', provider, quoteIds, signed };
   return { type: 'WITHDRAW_QUOTES', provider, quoteIds, reason: REASONS[nonce % 4] ?? 'REQUESTED', signed };
+}
+
+/** An authorisation, a timer or a limit of a maker in a pool; now and then without a signature. */
+function protection({ maker, pool, amount, life, nonce }: Extract<Step, { kind: 'protect' }>, engine: Engine): Command {
+  const provider = MAKERS[maker] ?? address(0x10);
+  const owner = `key ${amount % 2}`;
+  const deadline = Math.max(0, Math.floor(engine.tsMs / 1000) + life);
+  const signed = nonce < 10 ? { nonce: BigInt(nonce), deadline } : null;
+  if (nonce % 4 === 0) return { type: 'AUTHORIZE_KEY', provider, owner, until: amount === 0 ? 0 : deadline, signed };
+  if (nonce % 4 === 1) {
+    const kind = life % 2 === 0 ? 'HEARTBEAT' : 'CONNECTION';
+    return { type: 'SET_TIMER', provider, owner, kind, seconds: amount };
+  }
+  const { poolAddress, poolKey } = POOLS[pool] ?? POOL;
+  const bounds = amount === 0 ? null : { contracts: BigInt(amount % 8), fills: amount % 3, seconds: 1 + (amount % 20) };
+  return { type: 'SET_FILL_LIMIT', provider, poolAddress, until: poolKey.maturity, bounds, signed };
 }
 
 function makerOf(n: number): Hex {

@@ -34,7 +34,12 @@ const port = parentPort;
 if (port === null) throw new Error('This file is run as a worker');
 const { httpUrl, apiKey, pathAndQuery, requestsPerSecond, idleUrl } = workerData as GoodClientTask;
 const IDLE_REQUESTS_PER_SECOND = 100;
-const agent = new Agent({ keepAlive: true, maxSockets: 8 });
+/**
+ * Closed before a server would close it, which no client can tell from a lost connection: those of Node do so after 5 s,
+ * uWebSockets.js after 10 s.
+ */
+const UNUSED_SOCKET_MS = 2_000;
+const agent = new Agent({ keepAlive: true, maxSockets: 8, timeout: UNUSED_SOCKET_MS });
 
 const feed = new WebSocket(httpUrl.replace('http', 'ws'));
 await once(feed, 'open');

@@ -105,8 +105,11 @@ class PlainReader {
     assertDocumentedFrame(frame, 'plain');
     const { type, body } = frame;
     if (frame.message?.startsWith('Subscribed') === true) this.#isReady();
-    if (type === 'POST_QUOTE' || type === 'FILL_QUOTE') this.quotes.set(body.quoteId, body);
-    else if (type === 'DELETE_QUOTE') this.quotes.delete(body.quoteId);
+    if (type === 'POST_QUOTE') this.quotes.set(body.quoteId, body);
+    else if (type === 'FILL_QUOTE') {
+      // A withdrawn quote can still be filled: it is no longer shown.
+      if (this.quotes.has(body.quoteId)) this.quotes.set(body.quoteId, body);
+    } else if (type === 'DELETE_QUOTE') this.quotes.delete(body.quoteId);
     else if (type !== 'INFO') throw new Error(`${type} on a plain connection`);
   }
 }

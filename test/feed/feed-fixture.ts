@@ -1,3 +1,4 @@
+import { TakerAccess } from '../../src/auth/taker-access.js';
 import type { Command } from '../../src/engine/command.js';
 import type { Engine } from '../../src/engine/engine.js';
 import type { JournalRecord } from '../../src/engine/ports.js';
@@ -108,6 +109,7 @@ export class FeedFixture {
         coverLegs: 20,
         coverTopics: 100,
         recentFills: 100,
+        tradesKept: 1_000,
         unreadEvents: 3,
         writtenQuotes: 100,
         sharedSnapshotBytes: 1 << 20,
@@ -117,6 +119,7 @@ export class FeedFixture {
     });
     const topics = new TopicIndex(chainId);
     this.gateway = new Gateway({
+      takers: new TakerAccess('open', () => null),
       chainId,
       topics: { plain: topics, readable: new TopicIndex(chainId, 'readable ') },
       feed: this.feed,

@@ -1,6 +1,6 @@
 import { concat, keccak256, numberToHex } from 'viem';
 import type { Side } from '../../src/engine/quote.js';
-import type { PriceLevelsJson, ServerMessageV2 } from '../../src/wire/feed-messages.js';
+import type { PriceLevelsJson, QuoteMessageType, ServerMessageV2 } from '../../src/wire/feed-messages.js';
 import type { OrderbookQuote } from '../../src/wire/orderbook.js';
 
 type Hex = `0x${string}`;
@@ -132,10 +132,16 @@ export class ModelReader {
       case 'TICKER_SNAPSHOT':
       case 'TICKER':
       case 'COVER':
+      case 'TRADE':
+      case 'UNDO_TRADES':
       case 'QUOTES_POSTED':
       case 'QUOTES_CHECKED':
       case 'QUOTES_CANCELLED':
-        throw new Error('it follows no tickers and no covers, and makes no calls');
+      case 'QUOTES_WITHDRAWN':
+      case 'QUOTES_RESTORED':
+      case 'TIMER_SET':
+      case 'FILL_LIMIT_SET':
+        throw new Error('it follows no tickers, covers and trades, and makes no calls');
       default:
         if (this.#isNext(message)) this.#setQuote(message);
     }
@@ -167,8 +173,8 @@ export class ModelReader {
     return true;
   }
 
-  #setQuote(message: Extract<ServerMessageV2, { cause: unknown; body: OrderbookQuote | object }>): void {
-    if (message.type === 'RFQ' || message.type === 'RFQ_UPDATE') return;
+  #setQuote(message: Extract<ServerMessageV2, { cause: unknown }>): void {
+    if (!isOfQuote(message)) return;
     const { key, body } = message;
     const quotes = this.#ofKey(key);
     switch (message.type) {
@@ -208,4 +214,8 @@ export class ModelReader {
 
 function equal(own: Hex, told: Hex, about: string): void {
   if (own !== told) throw new Error(`${about}: the reader has ${own}, the server says ${told}`);
+}
+
+function isOfQuote(message: ServerMessageV2): message is Extract<ServerMessageV2, { type: QuoteMessageType }> {
+  return message.type.endsWith('_QUOTE');
 }

@@ -24,7 +24,7 @@ async function restarted({ engine }: FeedFixture, events: readonly TimedEvent[])
   const { index, tsMs } = engine;
   const { tickers } = again.feed;
   const past = { history: historyOf(events), tickers, start: { index, tsMs }, clock: new ManualClock() };
-  await readPastFills({ ...past, groupsPerTurn: 1_000, recentFills: 10, isStopped: () => false });
+  await readPastFills({ ...past, groupsPerTurn: 1_000, recentFills: 10, tradesKept: 1_000, isStopped: () => false });
   tickers.flush(tsMs);
   return again;
 }
@@ -75,6 +75,7 @@ t.test('after a restart the fills of the day before are counted from the log', a
     clock,
     groupsPerTurn: 1_000,
     recentFills: 10,
+    tradesKept: 1_000,
   };
   await readPastFills({ ...past, isStopped: () => false });
   t.ok(tickers.flush(tsMs).length > 0, 'and readers get the changed tickers');
@@ -116,7 +117,7 @@ t.test('others get their turn while the log is read', async (t) => {
   const { tickers } = new FeedFixture({ engine: fixture.engine }).feed;
   const clock = new ManualClock();
   const past = { history: historyOf(events), tickers, start: { index, tsMs }, clock, isStopped: () => false };
-  const isRead = readPastFills({ ...past, groupsPerTurn: 2, recentFills: 10 }).then(() => true);
+  const isRead = readPastFills({ ...past, groupsPerTurn: 2, recentFills: 10, tradesKept: 1_000 }).then(() => true);
   for (let groups = 2; groups <= events.length; groups += 2) {
     await turn();
     t.equal(clock.pending, 1, `after ${groups} groups`);
@@ -131,7 +132,7 @@ t.test('a stop ends the reading', async (t) => {
   const { index, tsMs } = fixture.engine;
   const { tickers } = again.feed;
   const past = { history: historyOf(events), tickers, start: { index, tsMs }, clock: new ManualClock() };
-  await readPastFills({ ...past, groupsPerTurn: 1, recentFills: 10, isStopped: () => true });
+  await readPastFills({ ...past, groupsPerTurn: 1, recentFills: 10, tradesKept: 1_000, isStopped: () => true });
   t.strictSame(tickers.flush(tsMs), []);
 });
 
@@ -181,7 +182,15 @@ t.test('the log is read from a day before the start', async (t) => {
     },
   };
   const start = { index: 6, tsMs: START * 1000 };
-  const past = { history, tickers, start, clock: new ManualClock(), groupsPerTurn: 1_000, recentFills: 10 };
+  const past = {
+    history,
+    tickers,
+    start,
+    clock: new ManualClock(),
+    groupsPerTurn: 1_000,
+    recentFills: 10,
+    tradesKept: 1_000,
+  };
   await readPastFills({ ...past, isStopped: () => false });
   t.strictSame(asked, [[(START - 86_400) * 1000, 6]]);
 });

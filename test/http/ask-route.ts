@@ -22,11 +22,15 @@ export function requestOf(method: string, target: string, body: unknown = ''): N
 }
 
 /** Asks the route of that method and path among `routes`, as a caller with a key. */
-export async function ask(routes: readonly Route[], request: NetRequest): Promise<NetResponse & { text: string }> {
+export async function ask(
+  routes: readonly Route[],
+  request: NetRequest,
+  caller: Caller = CALLER,
+): Promise<NetResponse & { text: string }> {
   const isOf = (path: string): boolean => path === request.path || pathParameters(path, request.path) !== null;
   const route = routes.find(({ method, path }) => method === request.method && isOf(path));
   if (route === undefined) throw new Error(`there is no ${request.method} ${request.path}`);
-  const response = await (route.needsKey ? route.handle(request, CALLER) : route.handle(request, null));
+  const response = await (route.needsKey ? route.handle(request, caller) : route.handle(request, null));
   // A client sees no difference between an answer's own headers and those that it shares with others.
   const headers = { ...response.headers };
   for (const { record } of response.shared ?? []) Object.assign(headers, record);

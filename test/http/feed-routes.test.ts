@@ -1,3 +1,4 @@
+import { TakerAccess } from '../../src/auth/taker-access.js';
 import t from 'tap';
 import { limits } from '../../src/config/limits.js';
 import type { EventHistory } from '../../src/feed/event-history.js';
@@ -7,6 +8,8 @@ import type { LargeAnswerRunner } from '../../src/http/responses.js';
 import { enter, POOL, sampleQuote } from '../engine/samples.js';
 import { chainId, FeedFixture } from '../feed/feed-fixture.js';
 import { answersAtOnce, ask, requestOf } from './ask-route.js';
+
+const open = new TakerAccess('open', () => null);
 
 /** Too many others read from it. */
 const busyLog: EventHistory = {
@@ -20,7 +23,7 @@ const busyLog: EventHistory = {
 t.test('what the log has no time for is refused for now, what is in memory is not', async (t) => {
   const fixture = new FeedFixture({ older: busyLog, limits: { recentEvents: 1 } });
   for (let n = 0; n < 3; n++) fixture.do(enter(sampleQuote({ n })));
-  const routes = [eventsRoute(new EventPages(fixture.feed, limits), chainId, limits, answersAtOnce())];
+  const routes = [eventsRoute(new EventPages(fixture.feed, limits), chainId, limits, answersAtOnce(), open)];
   for (const channel of ['channel=QUOTES', `channel=ORDERBOOK&poolAddress=${POOL.poolAddress}`]) {
     const refused = await ask(routes, requestOf('GET', `/events?${channel}&fromSeq=0`));
     t.match(refused, { status: 503, headers: { 'retry-after': '1' }, text: '{"message":"BUSY"}' });
@@ -38,7 +41,7 @@ t.test('each channel has its own parameters; what is wrong with them is 400', as
     },
   };
   const read = async (query: string) =>
-    ask([eventsRoute(past, chainId, limits, answersAtOnce())], requestOf('GET', `/events?${query}`));
+    ask([eventsRoute(past, chainId, limits, answersAtOnce(), open)], requestOf('GET', `/events?${query}`));
   const pool = `poolAddress=${POOL.poolAddress}`;
   for (const good of ['channel=RFQ&fromSeq=0&side=ask', `channel=ORDERBOOK&fromSeq=7&${pool}&depth=5`]) {
     t.match(await read(`${good}&chainId=${chainId}`), { status: 200, text: '{}' });
@@ -69,7 +72,7 @@ t.test('a snapshot that is too large is refused for good', async (t) => {
     read: async () => ({ ok: false, code: 'snapshot_too_large', problem: 'Too many quotes for a snapshot' }) as const,
   };
   const refused = await ask(
-    [eventsRoute(past, chainId, limits, answersAtOnce())],
+    [eventsRoute(past, chainId, limits, answersAtOnce(), open)],
     requestOf('GET', '/events?channel=QUOTES&fromSeq=0'),
   );
   t.match(refused, { status: 400, text: '{"message":"Too many quotes for a snapshot"}' });

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { TakerAccess } from '../../src/auth/taker-access.js';
 import type { Engine } from '../../src/engine/engine.js';
 import { orderbookRoutes } from '../../src/http/orderbook-routes.js';
 import type { LargeAnswerRunner } from '../../src/http/responses.js';
@@ -15,6 +16,8 @@ export interface Surroundings {
   readonly othersTurn?: () => Promise<void>;
   /** By default large answers are made at once. */
   readonly answers?: LargeAnswerRunner;
+  /** By default privacy is open. */
+  readonly takers?: TakerAccess;
 }
 
 /** The routes over an engine as it is, with nothing between them. */
@@ -38,8 +41,9 @@ export function orderbookOver(engine: Engine, surroundings: Surroundings): Route
   };
   const digest = (text: string): string => createHash('sha256').update(text).digest('base64url');
   const quoteJson = new QuoteJson(CHAIN_ID, 100);
+  const takers = surroundings.takers ?? new TakerAccess('open', () => null);
   const turn = othersTurn ?? (() => Promise.resolve());
   const answers = surroundings.answers ?? answersAtOnce({ turn, charge: () => undefined });
   const named = new QuoteJson(CHAIN_ID, 100, ({ poolKey }) => (poolKey.isCallPool ? 'A-B-29NOV30-1-C' : null));
-  return orderbookRoutes(book, quoteJson, named, CHAIN_ID, limits, digest, answers, null);
+  return orderbookRoutes(book, quoteJson, named, CHAIN_ID, limits, digest, answers, null, takers);
 }

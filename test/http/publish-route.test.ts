@@ -16,7 +16,7 @@ interface Serving {
   readonly left: number;
   readonly result: PublishResult;
   readonly refusal: PublishingRefusal | null;
-  readonly rehearsal: DryRunAnswer;
+  readonly dryRun: DryRunAnswer;
   readonly checksPerTurn: number;
 }
 
@@ -25,10 +25,10 @@ function served({
   left = Infinity,
   result,
   refusal = null,
-  rehearsal = { type: 'REHEARSED', items: [] },
+  dryRun = { type: 'CHECKED', items: [] },
   checksPerTurn = 100,
 }: Partial<Serving> = {}) {
-  const seen = { submitted: 0, rehearsed: 0 };
+  const seen = { submitted: 0, checked: 0 };
   let turns = 0;
   const route = publishRoute(
     {
@@ -41,9 +41,9 @@ function served({
         seen.submitted += quotes.length;
         return result ?? { type: 'ANSWERED', items: quotes.map(() => ({ type: 'FAILED', reason: 'not here' })) };
       },
-      async rehearse(quotes) {
-        seen.rehearsed += quotes.length;
-        return rehearsal;
+      async dryRun(quotes) {
+        seen.checked += quotes.length;
+        return dryRun;
       },
     },
     new QuoteJson(chainId, 100),
@@ -57,13 +57,13 @@ function served({
   return { seen, turns: () => turns, post };
 }
 
-t.test('each quote is taken from what its caller has left, when it is rehearsed alone, too', async (t) => {
+t.test('each quote is taken from what its caller has left, in a dry run, too', async (t) => {
   for (const query of ['', '?dryRun=true']) {
     const { seen, post } = served({ left: 3 });
     t.equal((await post([postedQuote, postedQuote], query)).status, 200);
     const refused = await post([postedQuote, postedQuote], query);
     t.match(refused, { status: 429, text: '{"message":"RATELIMITED"}', headers: { 'retry-after': '2' } });
-    t.strictSame(seen, query === '' ? { submitted: 2, rehearsed: 0 } : { submitted: 0, rehearsed: 2 });
+    t.strictSame(seen, query === '' ? { submitted: 2, checked: 0 } : { submitted: 0, checked: 2 });
   }
 });
 
@@ -125,7 +125,7 @@ t.test('distinguishes the reasons that reject a whole request, with the time to 
     ],
   ];
   for (const [result, answer] of cases) t.match(await served({ result }).post([postedQuote]), answer, result.type);
-  const silent = served({ rehearsal: { type: 'CHAIN_UNREACHABLE' } });
+  const silent = served({ dryRun: { type: 'CHAIN_UNREACHABLE' } });
   t.match(await silent.post([postedQuote], '?dryRun=true'), {
     ...later,
     text: '{"message":"The chain does not answer"}',

@@ -17,6 +17,8 @@ function served(answer: (request: NetRequest) => NetResponse) {
   const routes: Route[] = [
     { method: 'POST', path: '/quotes', needsKey: true, takesQuotes: true, handle },
     { method: 'DELETE', path: '/orderbook/quotes', needsKey: true, scope: 'operator', handle },
+    { method: 'DELETE', path: '/quotes', needsKey: true, handle },
+    { method: 'POST', path: '/quotes/restore', needsKey: true, handle },
   ];
   return { seen, carryOut: socketCalls(routes) };
 }
@@ -29,10 +31,14 @@ t.test('a call is the request of its route', async (t) => {
   t.strictSame(await carryOut(caller, { name: 'POST_QUOTES', body: [1], isGone }), { ok: true, body: { created: [] } });
   await carryOut(caller, { name: 'DRY_RUN', body: [2], isGone });
   await carryOut(operator, { name: 'CANCEL_QUOTES', body: { quoteIds: [] }, isGone });
+  await carryOut(caller, { name: 'WITHDRAW_QUOTES', body: { quoteIds: [1] }, isGone });
+  await carryOut(caller, { name: 'RESTORE_QUOTES', body: { quoteIds: [2] }, isGone });
   t.strictSame(seen, [
     'POST /quotes? [1]',
     'POST /quotes?dryRun=true [2]',
     'DELETE /orderbook/quotes? {"quoteIds":[]}',
+    'DELETE /quotes? {"quoteIds":[1]}',
+    'POST /quotes/restore? {"quoteIds":[2]}',
   ]);
 });
 

@@ -12,7 +12,7 @@ const file = (path: string, contentType: string): PageFile => ({
 const files = [file('/index.html', 'text/html; charset=utf-8'), file('/app.js', 'text/javascript; charset=utf-8')];
 const router = '0x0aa81977bc19a11abe7ec61016a629f989b85513';
 const rpcUrl = 'http://127.0.0.1:8545';
-const deployment = { chainId: '421613', router };
+const deployment = { chainId: '421613', privacy: 'open', router } as const;
 const routes = pageRoutes({ files, ...deployment, localKey: 'the-key', localRpcUrl: rpcUrl });
 const remote = pageRoutes({ files, ...deployment, localKey: null, localRpcUrl: null });
 

@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import t from 'tap';
+import { until } from '../until.js';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const MAX_INSTALLED_BYTES = 3_000_000;
@@ -169,12 +170,8 @@ t.test('the packages work where they are installed', async (t) => {
   });
 
   await t.test('npx quotebook serves the local set-up, and the bot quotes on it', async (t) => {
-    const startedMs = Date.now();
-    while (!existsSync(readyFile)) {
-      if (isOver() || Date.now() - startedMs > READY_MS)
-        throw new Error(`not ready:\n${Buffer.concat(said).toString()}`);
-      await new Promise((resolve) => setTimeout(resolve, 100));
-    }
+    await until(() => existsSync(readyFile) || isOver(), READY_MS);
+    t.ok(existsSync(readyFile), `ready:\n${Buffer.concat(said).toString()}`);
     t.match(Buffer.concat(said).toString(), 'Quotebook is ready on a local chain');
     const { httpUrl } = JSON.parse(await readFile(readyFile, 'utf8')) as { httpUrl: string };
     t.match(await (await fetch(httpUrl)).text(), 'app.js', 'with its page');

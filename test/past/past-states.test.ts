@@ -48,7 +48,8 @@ interface CoverQuestion {
 /** Questions of every kind that an engine can be asked; the taker is one that has private quotes, if there is one. */
 function questionsFor(engine: Engine): Map<string, OrdersQuery | CoverQuestion> {
   const questions = new Map<string, OrdersQuery | CoverQuestion>();
-  const known = [...engine.known()];
+  // By id: two engines in the same state may list them in another order.
+  const known = [...engine.known()].sort((a, b) => (a.quote.quoteId < b.quote.quoteId ? -1 : 1));
   const taker = known.map(({ quote }) => quote.taker).find((address) => !/^0x0+$/.test(address));
   questions.set('orders', {});
   questions.set('orders of any taker', { taker: '*' });
@@ -177,7 +178,7 @@ await t.test('answers as of each event are those that the running engine gave', 
     for (const [name, query] of questionsFor(state.engine)) {
       const about = isCover(query)
         ? { type: 'QUOTES' as const, query }
-        : { type: 'ORDERS' as const, query, isPage: false };
+        : { type: 'ORDERS' as const, query, takers: null, isPage: false };
       const answer = await past.answer({ ...about, fields: null, point, ...now });
       const body = answer.type === 'FOUND' ? textOf(answer.body) : answer.type;
       if (body !== at.answers.get(name)) t.fail(`${JSON.stringify(point)}: ${name}`);

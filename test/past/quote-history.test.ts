@@ -48,7 +48,7 @@ await t.test('the history of each quote is its events in the log, in pages and b
   for (const quoteId of ids) {
     const wanted = all.filter(({ event }) => idOf(event) === quoteId);
     const whole = found(
-      await findQuoteEvents(history, { quoteId, afterSeq: null, limit: 1_000, throughIndex }, EVERYTHING),
+      await findQuoteEvents(history, { quoteId, afterSeq: null, takers: null, limit: 1_000, throughIndex }, EVERYTHING),
     );
     t.strictSame(whole.events, wanted);
     t.equal(whole.next, null);
@@ -56,7 +56,9 @@ await t.test('the history of each quote is its events in the log, in pages and b
     t.ok(check(json).ok, 'as the document says');
     const pages: TimedEvent[] = [];
     for (let afterSeq: number | null = null; ;) {
-      const page = found(await findQuoteEvents(history, { quoteId, afterSeq, limit: 2, throughIndex }, 10_000));
+      const page = found(
+        await findQuoteEvents(history, { quoteId, afterSeq, takers: null, limit: 2, throughIndex }, 10_000),
+      );
       t.ok(page.events.length <= 2);
       pages.push(...page.events);
       if (page.next === null) break;
@@ -71,7 +73,7 @@ await t.test('a quote that the log does not know has no events', async (t) => {
   const history = new LogHistory(new MemoryDisk(files), epoch);
   const quoteId: Hex = `0x${'ab'.repeat(32)}`;
   const answer = found(
-    await findQuoteEvents(history, { quoteId, afterSeq: null, limit: 10, throughIndex }, EVERYTHING),
+    await findQuoteEvents(history, { quoteId, afterSeq: null, takers: null, limit: 10, throughIndex }, EVERYTHING),
   );
   t.strictSame([answer.events, answer.next, answer.since], [[], null, 0]);
 });
@@ -86,7 +88,7 @@ await t.test('where the log begins later, only quotes that were posted since hav
   let [whole, cut] = [0, 0];
   for (const quoteId of new Set(rest.flatMap(({ event }) => idOf(event) ?? []))) {
     const wanted = rest.filter(({ event }) => idOf(event) === quoteId);
-    const about = { quoteId, limit: 1_000, throughIndex };
+    const about = { quoteId, takers: null, limit: 1_000, throughIndex };
     const answer = await findQuoteEvents(history, { ...about, afterSeq: null }, EVERYTHING);
     if (wanted.some(({ event }) => event.type === 'QUOTE_POSTED')) {
       t.strictSame(found(answer).events, wanted);

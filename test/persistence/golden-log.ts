@@ -4,7 +4,7 @@ import { LogProcess } from '../simulation/simulated-log.js';
 import { Workload } from '../simulation/workload.js';
 import { SimDisk } from './sim-disk.js';
 
-const SEED = 230;
+const SEED = 900;
 const RECORDS = 110;
 const GROUPS_OF = 4;
 /** Behind the first snapshot. */
@@ -17,12 +17,12 @@ export const GOLDEN = new URL('../../../test/persistence/golden/', import.meta.u
  * A closed log of this version, with a snapshot in its middle and every kind of command and event, the same at each
  * call.
  */
-export async function makeGoldenLog(): Promise<{
+export async function makeGoldenLog(seed = SEED): Promise<{
   readonly files: ReadonlyMap<string, Buffer>;
   readonly expected: { readonly lastIndex: number; readonly lastSeq: number; readonly stateHash: string };
 }> {
   const clock = new SimClock();
-  const random = new SeededRandom(SEED);
+  const random = new SeededRandom(seed);
   const disk = new SimDisk({ clock, random });
   const options = { segmentBytes: 16 << 10, snapshotEveryRecords: RECORDS / 2, retainLogBytes: Infinity };
   const process = await clock.until(LogProcess.start(disk, clock, random, options));
@@ -30,7 +30,11 @@ export async function makeGoldenLog(): Promise<{
   const { engine, journal } = process.log;
   const kinds = new Set<string>();
   process.sequencer.onEvents((records) => {
-    for (const { command, events } of records) for (const { type } of [command, ...events]) kinds.add(type);
+    for (const { command, events } of records) {
+      for (const { type } of [command, ...events]) kinds.add(type);
+      if (command.type === 'FILL_QUOTE' && events.some(({ type }) => type === 'QUOTE_WITHDRAWN'))
+        kinds.add(BEYOND_LIMIT);
+    }
   });
   for (let record = 0; record < RECORDS; record += 1) {
     if (record === EXPIRING_RECORD) expireTwo(process);
@@ -51,6 +55,9 @@ function expireTwo(process: LogProcess): void {
   process.submit({ type: 'EXPIRE_QUOTES', second: Math.floor(engine.tsMs / 1000) + 1000, quoteIds });
 }
 
+/** A fill that withdraws quotes. */
+const BEYOND_LIMIT = 'fill beyond a limit';
+
 const KINDS = [
   'ENTER_QUOTE',
   'FILL_QUOTE',
@@ -64,6 +71,9 @@ const KINDS = [
   'EXPIRE_QUOTES',
   'WITHDRAW_QUOTES',
   'RESTORE_QUOTES',
+  'AUTHORIZE_KEY',
+  'SET_TIMER',
+  'SET_FILL_LIMIT',
   'QUOTE_POSTED',
   'QUOTE_FILLED',
   'QUOTE_REMOVED',
@@ -77,4 +87,5 @@ const KINDS = [
   'QUOTE_RESTORED',
   'WITHDRAWN_QUOTE_FILLED',
   'WITHDRAWN_QUOTE_RESTATED',
+  BEYOND_LIMIT,
 ] as const;

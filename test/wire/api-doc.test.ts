@@ -11,6 +11,14 @@ import {
 } from '../../src/wire/options.js';
 import { DryRunResult, ordersBody, OrdersResponse, PostQuotesResult, QuotesResult } from '../../src/wire/orderbook.js';
 import { SchemaErrors } from '../../src/wire/problem.js';
+import {
+  AuthorizationBody,
+  AuthorizationsResult,
+  FillLimitBody,
+  FillLimitsResult,
+  HeartbeatBody,
+  TimerResult,
+} from '../../src/wire/protections.js';
 import { PostRfqBody, RfqCompetition, RfqCover, RfqsResult } from '../../src/wire/rfq.js';
 import { RfqByPoolKeyMessage } from '../../src/wire/socket.js';
 import {
@@ -24,7 +32,12 @@ import {
   VaultTradeResult,
 } from '../../src/wire/trading.js';
 import { compile } from '../../src/wire/validation.js';
-import { RestoreQuotesResult, withdrawalBody, WithdrawQuotesResult } from '../../src/wire/withdrawals.js';
+import {
+  RestoreQuotesResult,
+  withdrawalBody,
+  WithdrawnQuotesPage,
+  WithdrawQuotesResult,
+} from '../../src/wire/withdrawals.js';
 import { readDocument } from '../app/read-document.js';
 
 const text = readDocument('docs/reference/api.md');
@@ -45,7 +58,14 @@ const schemas: Readonly<Record<string, TSchema>> = {
   'POST /quotes dryRun 200': DryRunResult,
   'DELETE /quotes request': withdrawalBody(500),
   'DELETE /quotes 200': WithdrawQuotesResult,
+  'GET /quotes/withdrawn 200': WithdrawnQuotesPage,
   'POST /quotes/restore 200': RestoreQuotesResult,
+  'POST /authorizations request': AuthorizationBody,
+  'GET /authorizations 200': AuthorizationsResult,
+  'POST /heartbeat request': HeartbeatBody,
+  'POST /heartbeat 200': TimerResult,
+  'POST /fill_limits request': FillLimitBody,
+  'GET /fill_limits 200': FillLimitsResult,
   'GET /pools 200': PoolsResult,
   'POST /pools request': postPoolsBody(['testWETH', 'USDC'], 100),
   'POST /pools 200': PostPoolsResult,

@@ -1,6 +1,12 @@
 import t from 'tap';
 import type { TSchema } from 'typebox';
-import { AnyEventsQuery, BookEventsQuery, EventsQuery, TickersQuery } from '../../src/wire/feed-messages.js';
+import {
+  AnyEventsQuery,
+  BookEventsQuery,
+  EventsQuery,
+  TickersQuery,
+  TradeEventsQuery,
+} from '../../src/wire/feed-messages.js';
 import { compile } from '../../src/wire/validation.js';
 import { orderbookQuote } from './samples.js';
 
@@ -35,10 +41,19 @@ t.test('GET /events of a book wants its pool, and takes a depth from 1', async (
   t.notOk(takes(BookEventsQuery, { ...query, side: 'ask' }));
 });
 
+t.test('GET /events of trades takes a pool and a provider', async (t) => {
+  const query = { channel: 'TRADES', fromSeq: '0' };
+  t.ok(takes(TradeEventsQuery, query));
+  t.ok(takes(TradeEventsQuery, { ...query, chainId, poolAddress, provider, epoch: '0'.repeat(16) }));
+  for (const more of [{ taker }, { side: 'ask' }, { size: '1' }, { depth: '1' }, { provider: '*' }]) {
+    t.notOk(takes(TradeEventsQuery, { ...query, ...more }), JSON.stringify(more));
+  }
+});
+
 t.test('what GET /events may be asked by is what the one or the other channel knows', async (t) => {
   t.same(
     new Set(Object.keys(AnyEventsQuery.properties)),
-    new Set([EventsQuery, BookEventsQuery].flatMap(({ properties }) => Object.keys(properties))),
+    new Set([EventsQuery, BookEventsQuery, TradeEventsQuery].flatMap(({ properties }) => Object.keys(properties))),
   );
 });
 

@@ -55,6 +55,18 @@ t.test('a quote from a server that does not name instruments yet is read', async
   t.strictSame(decodeMessage(Buffer.from(before, 'hex')), { ...removed.json });
 });
 
+t.test('a ticker from a server that counts no volumes yet is read, with its volume unknown', async (t) => {
+  const ticker = vectors.find(({ json }) => json.type === 'TICKER');
+  if (ticker?.json.type !== 'TICKER') throw new Error('there is a vector of TICKER');
+  // The body's last element is the volume: 0.75 contracts, a bin of 8 bytes.
+  const [, head, tail] = /^(.*)96(c414.*)c4080a688906bd8b0000$/.exec(ticker.msgpack) ?? [];
+  const { body, ...others } = ticker.json;
+  t.strictSame(decodeMessage(Buffer.from(`${head}95${tail}`, 'hex')), {
+    ...others,
+    body: { ...body, volume24h: null },
+  });
+});
+
 t.test('a request from a server that does not follow requests yet is read', async (t) => {
   const request = vectors.find(({ name }) => name === 'request');
   if (request === undefined) throw new Error('there is a vector of a request');

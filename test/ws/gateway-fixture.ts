@@ -1,3 +1,4 @@
+import { type Privacy, TakerAccess } from '../../src/auth/taker-access.js';
 import { arbitrum } from '../../src/chain/contracts/deployments.js';
 import { OptionSeries } from '../../src/chain/options/option-series.js';
 import type { Rfq } from '../../src/engine/command.js';
@@ -88,7 +89,12 @@ export class GatewayFixture {
   /** Carries out what sockets call; a test puts its own in place. */
   carryOutCall: CarryOutCall = () => Promise.reject(new Error('there are no calls here'));
 
-  constructor(rfqs: Partial<RfqPorts> = {}, limits: Partial<SocketLimits> = {}, corsOrigins = ['*']) {
+  constructor(
+    rfqs: Partial<RfqPorts> = {},
+    limits: Partial<SocketLimits> = {},
+    corsOrigins = ['*'],
+    privacy: Privacy = 'open',
+  ) {
     const feed = new Feed({
       chainId,
       epoch: '00000000000000e1',
@@ -103,6 +109,7 @@ export class GatewayFixture {
         coverLegs: 20,
         coverTopics: 100,
         recentFills: 100,
+        tradesKept: 100,
         unreadEvents: 3,
         writtenQuotes: 100,
         sharedSnapshotBytes: 1 << 20,
@@ -111,6 +118,7 @@ export class GatewayFixture {
     });
     this.gateway = new Gateway({
       chainId,
+      takers: new TakerAccess(privacy, () => null),
       topics: { plain: this.topics, readable: this.readableTopics },
       feed,
       chains: () => ({ settlement: nothingRead, stream: nothingRead }),

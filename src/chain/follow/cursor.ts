@@ -154,8 +154,7 @@ export class ChainCursor {
    * may be of another branch, or of a node that does not have all of it yet.
    */
   async confirm(range: BlockRange): Promise<void> {
-    const { fromBlock, to } = range;
-    if (fromBlock === to.number) return; // a single block is asked for by its hash
+    const { to } = range;
     const { hash } = await this.reader.block(to.number);
     const hasMoved = this.reader.turn !== this.#turn;
     if (!hasMoved && hash === to.hash) return;

@@ -11,7 +11,7 @@ import { encodeDeployPool } from '../options/pool-deployer.js';
 import { isExecutionError, RpcError } from '../rpc/rpc-errors.js';
 
 export interface DeploymentDryRunLimits {
-  /** Of one rehearsal. */
+  /** Of one dry run. */
   readonly gas: number;
   readonly inFlight: number;
   /** Results remembered: those used last, and up to as many more. */
@@ -53,14 +53,14 @@ export class DeploymentDryRun {
       else found.set(name, known);
     }
     await mapLimit([...unknown], this.limits.inFlight, async ([name, key]) => {
-      const isDeployable = await this.#rehearse(key, at);
+      const isDeployable = await this.#dryRun(key, at);
       found.set(name, isDeployable);
       this.#results.set(name, { isDeployable, atMs: this.clock.monotonicMs() });
     });
     return keys.map((key) => found.get(nameOf(key)) === true);
   }
 
-  async #rehearse(key: PoolKey, at: AtBlock): Promise<boolean> {
+  async #dryRun(key: PoolKey, at: AtBlock): Promise<boolean> {
     const call = { to: this.poolFactory, data: encodeDeployPool(key) };
     try {
       return isPassed(await this.settlement.call(call, at, undefined, this.limits.gas));

@@ -69,7 +69,10 @@ export interface LogReading {
   /** Doubted and open blocks whose logs are complete now, and wanted ones that were read again. */
   readonly confirmed: readonly BlockHead[];
   readonly again: readonly number[];
-  /** Each block's hash links the range, and its filter shows that its logs are all: no other branch is mixed in. */
+  /**
+   * Nothing of another branch, or of a node that lacks a block, is mixed in: each block's hash links the range, and its
+   * filter shows that its logs are all, or a single block was asked for by its hash.
+   */
   readonly isProven: boolean;
 }
 
@@ -219,7 +222,7 @@ export class LogWindow {
     this.#unconfirmed.clear();
     if (this.#sample !== null && this.#sample.blockNumber > blockNumber) this.#sample = null;
     this.#position = { blockNumber, blockHash };
-    this.#tellDoubt();
+    this.#reportDoubt();
   }
 
   /** Whether these blocks, which a subscription announced, can only hold hints, and hints were read a moment ago. */
@@ -294,7 +297,8 @@ export class LogWindow {
       checked: accepted,
       confirmed: old.confirmed,
       again: old.again,
-      isProven: isCovered && accepted.every(({ completeness }) => completeness === 'COMPLETE'),
+      // The node answers a question about a single block, which names its hash, only if it has that block.
+      isProven: isCovered ? accepted.every(({ completeness }) => completeness === 'COMPLETE') : first === to.number,
     };
   }
 
@@ -333,7 +337,7 @@ export class LogWindow {
     }
     if (range !== null) this.#moveTo(range, checked);
     this.#found = { events: this.#unseen(this.#found.events), hints: this.#unseen(this.#found.hints) };
-    this.#tellDoubt();
+    this.#reportDoubt();
   }
 
   #moveTo(range: BlockRange, checked: readonly CheckedBlock[]): void {
@@ -614,7 +618,7 @@ export class LogWindow {
       if (branch !== this.#branch) return;
       this.#found = { events: this.#unseen([...this.#found.events, ...events]), hints: this.#unseen(hints) };
       if (this.#found.events.length > 0) this.#suspectedAtMs = this.clock.monotonicMs();
-      this.#tellDoubt();
+      this.#reportDoubt();
     } catch (error) {
       this.#suspectedAtMs = this.clock.monotonicMs();
       // Nobody waits for it: the next one is due in `verifyMs`.
@@ -646,7 +650,7 @@ export class LogWindow {
     this.#suspectedAtMs = this.clock.monotonicMs();
   }
 
-  #tellDoubt(): void {
+  #reportDoubt(): void {
     const [doubted] = this.#doubted.keys();
     const found = this.#found.events.filter((log) => !this.isOfEarlierProcess(log)).length;
     if (doubted !== undefined) this.listener.onDoubt(`the logs of block ${doubted} do not match its bloom filter`);

@@ -209,7 +209,7 @@ export class UndeployedPools {
     private readonly settlement: ChainReader,
     private readonly poolFactory: Hex,
     private readonly router: Hex,
-    private readonly rehearsal: Pick<DeploymentDryRun, 'areDeployable'>,
+    private readonly dryRun: Pick<DeploymentDryRun, 'areDeployable'>,
   ) {}
 
   /** In the order of `quotes`; null: it can be filled. */
@@ -227,9 +227,9 @@ export class UndeployedPools {
       if ((balance ?? 0n) < needed) return 'InsufficientCollateralBalance';
       return null;
     });
-    // Last, since a rehearsal may take far more gas than any check before it.
+    // Last, since a dry run may take far more gas than any check before it.
     const payable = quotes.filter((_, i) => errors[i] === null);
-    const deployable = await this.rehearsal.areDeployable(
+    const deployable = await this.dryRun.areDeployable(
       payable.map(({ pool }) => pool.poolKey),
       at,
     );

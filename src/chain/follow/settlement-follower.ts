@@ -35,7 +35,7 @@ export interface SettlementFollowerOptions {
   /** Logs up to here were applied before the restart. */
   readonly resumeAfter: ChainPosition | null;
   /** After so many blocks without a command the position alone is submitted, so that a restart does not read them again. */
-  readonly tellEveryBlocks: number;
+  readonly reportEveryBlocks: number;
   /** Blocks for which the book remembers the states that its orders had. */
   readonly reorgDepth: number;
   /** Quotes stated anew by one command. */
@@ -67,7 +67,7 @@ interface SortedEvents {
 /** Follows fills, cancels, deployments and the providers' means on the settlement chain. */
 export class SettlementFollower {
   /** Block of the last position that was submitted to the book; the cursor may be ahead over blocks with nothing in them. */
-  #told = -1;
+  #reportedBlock = -1;
   #resumeAfter: ChainPosition | null;
   readonly #states: OrderStates;
   readonly #poolFactory: Hex;
@@ -156,9 +156,9 @@ export class SettlementFollower {
    * enters with that state. Else the next process would find orders touched above the book's position, take them for what
    * a rewind left undone, and put quotes that are long filled back to what they were.
    */
-  async tellBlock(): Promise<void> {
+  async reportBlock(): Promise<void> {
     const { position } = this;
-    if (position !== null && position.blockNumber > this.#told) await this.#tellPosition(position, true);
+    if (position !== null && position.blockNumber > this.#reportedBlock) await this.#reportPosition(position, true);
   }
 
   /** Checks these orders at the cursor's block, and tells the book of every difference. */
@@ -212,7 +212,7 @@ export class SettlementFollower {
     const [states, times] = await Promise.all([this.#states.atEnd(range, orders), this.#blockTimes(changes)]);
     if (!reading.isProven) await this.cursor.confirm(range);
 
-    if (changes.some(({ log }) => reading.late.includes(log))) await this.tellBlock();
+    if (changes.some(({ log }) => reading.late.includes(log))) await this.reportBlock();
     for (const { why, log } of ignored) this.onIgnored(why, log);
     if (!this.#isFirstReading) for (const event of unknown) this.early.remember(event);
     await this.#submit(changes, trades, times);
@@ -220,7 +220,7 @@ export class SettlementFollower {
     for (const [order, log] of touched) this.#waiting.set(order, log);
     if (states !== null) await this.#states.tell(orders, states, to, (order) => this.#originFor(order));
     for (const order of orders) this.#waiting.delete(order);
-    await this.#tellPosition(to, changes.length > 0 || orders.length > 0);
+    await this.#reportPosition(to, changes.length > 0 || orders.length > 0);
     this.#inDoubt = states === null ? orders : [];
     if (range.isLast) this.#isFirstReading = false;
     this.cursor.advance(range, blocksOf(changes.map(({ log }) => log)));
@@ -234,7 +234,7 @@ export class SettlementFollower {
     if (reading.late.length > 0 || reading.hints.length > 0) {
       const { changes, trades, old, unknown, ignored } = this.#sort(reading);
       const times = await this.#blockTimes(changes);
-      if (changes.length > 0) await this.tellBlock();
+      if (changes.length > 0) await this.reportBlock();
       const position = this.position?.blockNumber ?? -1;
       this.#noteLate(reading, position, position);
       for (const { why, log } of ignored) this.onIgnored(why, log);
@@ -316,9 +316,9 @@ export class SettlementFollower {
     return new Map(times.map(({ number, timestamp }) => [number, timestamp]));
   }
 
-  async #tellPosition(to: BlockId, somethingHappened: boolean): Promise<void> {
-    if (!somethingHappened && to.blockNumber - this.#told < this.options.tellEveryBlocks) return;
-    this.#told = to.blockNumber;
+  async #reportPosition(to: BlockId, somethingHappened: boolean): Promise<void> {
+    if (!somethingHappened && to.blockNumber - this.#reportedBlock < this.options.reportEveryBlocks) return;
+    this.#reportedBlock = to.blockNumber;
     await this.submitter.submit({ type: 'ADVANCE_POSITION', position: wholeBlock('settlement', to) });
   }
 
@@ -340,7 +340,7 @@ export class SettlementFollower {
     this.cursor.moveTo(ancestor);
     this.window.goBackTo(ancestor, false);
     this.#resumeAfter = null;
-    this.#told = ancestor.blockNumber;
+    this.#reportedBlock = ancestor.blockNumber;
   }
 
   /** Orders are checked at the end of `blockNumber`, and blocks before `fromBlock` may be why. */

@@ -34,7 +34,7 @@ export interface StreamListener {
 export interface StreamFollowerOptions {
   /** Logs up to here were applied before the restart. */
   readonly resumeAfter: ChainPosition | null;
-  readonly tellEveryBlocks: number;
+  readonly reportEveryBlocks: number;
   /** Requests for the timestamps of blocks that are under way at once. */
   readonly blocksInFlight: number;
 }
@@ -49,7 +49,7 @@ export type StreamUpdate =
 
 /** Follows `PublishQuote` of every sender: our own publications enter the book by this path, too. */
 export class StreamFollower {
-  #told = -1;
+  #reportedBlock = -1;
   #resumeAfter: ChainPosition | null;
 
   constructor(
@@ -110,7 +110,7 @@ export class StreamFollower {
         this.cursor.moveTo(news.ancestor);
         this.window.forget(news.ancestor);
         this.#resumeAfter = null;
-        this.#told = news.ancestor.blockNumber;
+        this.#reportedBlock = news.ancestor.blockNumber;
         return false;
     }
   }
@@ -133,21 +133,22 @@ export class StreamFollower {
 
     // A restart would take a position at a late log for all that was read.
     const isLate = candidates.some(({ log }) => late.includes(log));
-    if (isLate && this.position !== null) await this.#tellPosition(this.position);
+    if (isLate && this.position !== null) await this.#reportPosition(this.position);
     for (const refused of checked.refused) if (!this.window.isOfEarlierProcess(refused.log)) this.#refuse(refused);
     for (const quoteId of checked.known) this.listener.onSettled(quoteId, null);
     await this.#enter(candidates, readings, timestamps, settlement);
     if (range !== null) {
       const to = idOf(range.to);
-      if (fresh.length > 0 || to.blockNumber - this.#told >= this.options.tellEveryBlocks) await this.#tellPosition(to);
+      if (fresh.length > 0 || to.blockNumber - this.#reportedBlock >= this.options.reportEveryBlocks)
+        await this.#reportPosition(to);
       this.cursor.advance(range, blocksOf(candidates.map(({ log }) => log)));
       this.#resumeAfter = null;
     }
     this.window.accept(reading);
   }
 
-  async #tellPosition(to: BlockId): Promise<void> {
-    this.#told = to.blockNumber;
+  async #reportPosition(to: BlockId): Promise<void> {
+    this.#reportedBlock = to.blockNumber;
     await this.submitter.submit({ type: 'ADVANCE_POSITION', position: wholeBlock('stream', to) });
   }
 

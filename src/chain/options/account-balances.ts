@@ -122,6 +122,20 @@ export class AccountBalances {
   }
 }
 
+/** Long contracts that are held in each pool, all of one block; null where the chain does not say. */
+export async function longSupplies(
+  reader: Pick<ChainReader, 'multicall'>,
+  poolAddresses: readonly Hex[],
+): Promise<readonly (bigint | null)[]> {
+  const data = encodeFunctionData({ abi: optionTokenAbi, functionName: 'totalSupply', args: [LONG] });
+  try {
+    return (await reader.multicall(poolAddresses.map((to) => ({ to, data })))).map(readUint);
+  } catch (error) {
+    if (isChainFailure(error)) return poolAddresses.map(() => null);
+    throw error;
+  }
+}
+
 async function reading<T>(read: () => Promise<T>): Promise<Read<T>> {
   try {
     return { type: 'READ', value: await read() };

@@ -25,12 +25,12 @@ export interface DryRunFinding {
 }
 
 export type DryRunOutcome =
-  { readonly type: 'REHEARSED'; readonly items: readonly DryRunFinding[] } | { readonly type: 'CHAIN_UNREACHABLE' };
+  { readonly type: 'CHECKED'; readonly items: readonly DryRunFinding[] } | { readonly type: 'CHAIN_UNREACHABLE' };
 
 /** Reasons that skip the chain's own check: it reverts on such a quote, or returns the same reason. */
 const UNASKABLE = new Set(['QuoteOBExpired', 'OutOfBoundsPrice', 'InvalidQuoteOBSignature', 'InvalidAssetUpdate']);
 
-interface Rehearsing extends DryRunFinding {
+interface CheckedQuote extends DryRunFinding {
   readonly quote: (SignedQuote & { readonly quoteId: Hex }) | null;
 }
 
@@ -52,19 +52,19 @@ export class QuoteDryRun {
   async run(posted: readonly PostedQuote[]): Promise<DryRunOutcome> {
     try {
       const pools = await this.pools.resolve(posted.map(({ poolKey }) => poolKey));
-      const looked: Rehearsing[] = [];
+      const looked: CheckedQuote[] = [];
       for (const [i, quote] of posted.entries()) {
         if (i > 0 && i % this.checksPerTurn === 0) await yieldToEventLoop(this.clock);
         looked.push(this.#look(quote, pools[i] ?? null));
       }
-      return { type: 'REHEARSED', items: withTwins(await this.#askChain(looked)) };
+      return { type: 'CHECKED', items: withTwins(await this.#askChain(looked)) };
     } catch (error) {
       if (isChainFailure(error)) return { type: 'CHAIN_UNREACHABLE' };
       throw error;
     }
   }
 
-  #look(posted: PostedQuote, pool: Pool | null): Rehearsing {
+  #look(posted: PostedQuote, pool: Pool | null): CheckedQuote {
     if (pool === null) {
       const reasons = this.checks.reasonsWithoutPool(posted);
       const unknown = { poolAddress: null, domainSeparator: null, digest: null, signer: null, quote: null };
@@ -86,7 +86,7 @@ export class QuoteDryRun {
   }
 
   /** The chain returns at most one reason: its first. */
-  async #askChain(looked: readonly Rehearsing[]): Promise<DryRunFinding[]> {
+  async #askChain(looked: readonly CheckedQuote[]): Promise<DryRunFinding[]> {
     const quotes = looked.flatMap(({ outcome, quote, reasons }) =>
       outcome === 'exists' || quote === null || reasons.some((reason) => UNASKABLE.has(reason)) ? [] : [quote],
     );

@@ -55,7 +55,7 @@ export class NotMinedError extends Error {
   }
 }
 
-/** A transaction was mined and failed: between its rehearsal and its block something changed. */
+/** A transaction was mined and failed: between its dry run and its block something changed. */
 export class RevertedError extends Error {
   override readonly name = 'RevertedError';
   readonly hash: Hex;

@@ -32,7 +32,7 @@ export interface MinedIn {
   readonly pollMs: number;
 }
 
-/** Sends calls of one account, each after its rehearsal, and waits for their blocks. */
+/** Sends calls of one account, each after a dry run, and waits for their blocks. */
 export class Transactions {
   /** Resolves when the last transaction was given to the node: nonces follow the order of the calls. */
   #sent: Promise<unknown> = Promise.resolve();

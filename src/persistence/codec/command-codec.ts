@@ -2,10 +2,12 @@ import type {
   Command,
   EarlyEvent,
   EnterQuote,
+  FillBounds,
   QuoteState,
   RequestTerms,
   Rfq,
   SignedNonce,
+  TimerKind,
   WithdrawalReason,
 } from '../../engine/command.js';
 import type { Hex, TradeTerms } from '../../engine/quote.js';
@@ -31,6 +33,9 @@ const FIELDS = {
   WITHDRAW_QUOTES: 4,
   RESTORE_QUOTES: 3,
   CANCEL_RFQ: 1,
+  AUTHORIZE_KEY: 4,
+  SET_TIMER: 4,
+  SET_FILL_LIMIT: 5,
 } as const satisfies Record<Command['type'], number>;
 const KINDS = Object.keys(FIELDS) as readonly Command['type'][];
 const KIND_OF = Object.fromEntries(KINDS.map((type, kind) => [type, kind])) as Record<Command['type'], number>;
@@ -40,12 +45,16 @@ const KIND_OF = Object.fromEntries(KINDS.map((type, kind) => [type, kind])) as R
  * recognises it by this.
  */
 export function recordVersionOf(command: Command): number {
+  if (PROTECTING.has(command.type)) return 7;
   if (command.type === 'CANCEL_RFQ' || hasTerms(command)) return 6;
   if (command.type === 'WITHDRAW_QUOTES' || command.type === 'RESTORE_QUOTES') return 5;
   if (hasTrades(command)) return 4;
   if (command.type === 'ENTER_QUOTE' && hasPast(command)) return 3;
   return command.type === 'EXPIRE_QUOTES' ? 2 : 1;
 }
+
+/** What sets the timers and limits that withdraw quotes. */
+const PROTECTING: ReadonlySet<Command['type']> = new Set(['AUTHORIZE_KEY', 'SET_TIMER', 'SET_FILL_LIMIT']);
 
 /** Early events are written only where there are some, after the other fields. */
 function hasPast({ early = [] }: EnterQuote): boolean {
@@ -131,6 +140,22 @@ export function writeCommand(out: QuoteWriter, command: Command): void {
       return writeSigned(out, command.signed);
     case 'CANCEL_RFQ':
       return out.text(command.rfqId);
+    case 'AUTHORIZE_KEY':
+      out.address(command.provider);
+      out.text(command.owner);
+      out.uint(command.until);
+      return writeSigned(out, command.signed);
+    case 'SET_TIMER':
+      out.address(command.provider);
+      out.text(command.owner);
+      out.uint(TIMERS.indexOf(command.kind));
+      return out.uint(command.seconds);
+    case 'SET_FILL_LIMIT':
+      out.address(command.provider);
+      out.address(command.poolAddress);
+      out.uint(command.until);
+      writeBounds(out, command.bounds);
+      return writeSigned(out, command.signed);
   }
 }
 
@@ -240,6 +265,31 @@ function readFields(type: Command['type'], input: MsgpackReader, quotes: QuoteRe
       return { type, second: input.uint(), quoteIds: readIds(input, quotes) };
     case 'CANCEL_RFQ':
       return { type, rfqId: input.text() };
+    case 'AUTHORIZE_KEY':
+      return {
+        type,
+        provider: quotes.provider(),
+        owner: input.text(),
+        until: input.uint(),
+        signed: readSigned(input),
+      };
+    case 'SET_TIMER':
+      return {
+        type,
+        provider: quotes.provider(),
+        owner: input.text(),
+        kind: pick(TIMERS, input.uint(), 'kind of a timer'),
+        seconds: input.uint(),
+      };
+    case 'SET_FILL_LIMIT':
+      return {
+        type,
+        provider: quotes.provider(),
+        poolAddress: quotes.address(),
+        until: input.uint(),
+        bounds: readBounds(input),
+        signed: readSigned(input),
+      };
   }
 }
 
@@ -254,6 +304,23 @@ function readSigned(input: MsgpackReader): SignedNonce | null {
   if (input.nil()) return null;
   input.tuple(2);
   return { nonce: input.amount(), deadline: input.uint() };
+}
+
+/** Written as the place in this list, which is only ever added to at its end. */
+const TIMERS: readonly TimerKind[] = ['HEARTBEAT', 'CONNECTION'];
+
+function writeBounds(out: QuoteWriter, bounds: FillBounds | null): void {
+  if (bounds === null) return out.nil();
+  out.array(3);
+  out.amount(bounds.contracts);
+  out.uint(bounds.fills);
+  out.uint(bounds.seconds);
+}
+
+function readBounds(input: MsgpackReader): FillBounds | null {
+  if (input.nil()) return null;
+  input.tuple(3);
+  return { contracts: input.amount(), fills: input.uint(), seconds: input.uint() };
 }
 
 /** Written as the place in this list, which is only ever added to at its end. */

@@ -23,7 +23,7 @@ import { MsgpackError, MsgpackReader } from './msgpack-reader.js';
 import { pick, QuoteReader, QuoteWriter } from './quote-codec.js';
 
 /** The newest version of a record's layout. A program reads its own and older ones. */
-const RECORD_VERSION = 6;
+const RECORD_VERSION = 7;
 const RECORD_FIELDS = 5;
 
 /** Writes records into a buffer, one after another. Equal records give equal bytes. */
@@ -130,7 +130,7 @@ function versionOf(command: Command, events: JournalRecord['events']): number {
 }
 
 function isOfWithdrawn({ type }: EngineEvent): boolean {
-  return type === 'WITHDRAWN_QUOTE_FILLED' || type === 'WITHDRAWN_QUOTE_RESTATED';
+  return type === 'WITHDRAWN_QUOTE_FILLED' || type === 'WITHDRAWN_QUOTE_RESTATED' || type === 'QUOTE_WITHDRAWN';
 }
 
 type Type = EngineEvent['type'];

@@ -1,4 +1,5 @@
 import type { ChainRow, EngineState, NonceRow, OrderRow, PoolRow, WithdrawalRow } from '../../engine/state-rows.js';
+import type { AuthorizationRow, FillLimitRow } from '../../engine/protections.js';
 import type { RfqRow } from '../../engine/rfq-store.js';
 import { GrowingBuffer } from '../disk/buffer.js';
 import { readRfq, readRfqTerms, writeRfq, writeRfqTerms } from './command-codec.js';
@@ -11,12 +12,23 @@ const STATE_VERSION = 1;
 const WITHDRAWALS_VERSION = 2;
 /** Of the chunks of requests for quotes: programs that do not know them refuse it. A state without any has none. */
 const RFQS_VERSION = 3;
+/** Of the chunks of authorisations and fill limits, likewise. */
+const PROTECTIONS_VERSION = 4;
 /** Rows of one chunk: some 250 KB of orders. */
 const ROWS_A_CHUNK = 1000;
 const CHUNK_BYTES = 512 << 10;
 const ORDER_FIELDS = 20;
 
-const Part = { chains: 0, pools: 1, orders: 2, withdrawals: 3, nonces: 4, rfqs: 5 } as const;
+const Part = {
+  chains: 0,
+  pools: 1,
+  orders: 2,
+  withdrawals: 3,
+  nonces: 4,
+  rfqs: 5,
+  authorizations: 6,
+  fillLimits: 7,
+} as const;
 
 /** A state without its counters, which the snapshot's header holds. */
 export type StateRows = Omit<EngineState, 'counters'>;
@@ -46,6 +58,8 @@ export function* encodeState(state: StateRows): Generator<Buffer> {
   yield* chunks(Part.withdrawals, state.withdrawals, writeWithdrawal);
   yield* chunks(Part.nonces, state.nonces, writeNonce);
   yield* chunks(Part.rfqs, state.rfqs, writeRfqRow);
+  yield* chunks(Part.authorizations, state.authorizations, writeAuthorization);
+  yield* chunks(Part.fillLimits, state.fillLimits, writeFillLimit);
 }
 
 /** Throws MsgpackError on anything but what `encodeState` made, all of it and in order. */
@@ -58,6 +72,8 @@ export function decodeState(chunks: Iterable<Buffer>): StateRows {
   const withdrawals: WithdrawalRow[] = [];
   const nonces: NonceRow[] = [];
   const rfqs: RfqRow[] = [];
+  const authorizations: AuthorizationRow[] = [];
+  const fillLimits: FillLimitRow[] = [];
   for (const chunk of chunks) {
     input.begin(chunk);
     input.tuple(3);
@@ -72,6 +88,8 @@ export function decodeState(chunks: Iterable<Buffer>): StateRows {
       else if (part === Part.withdrawals) withdrawals.push(readWithdrawal(input, quotes));
       else if (part === Part.nonces) nonces.push(readNonce(input, quotes));
       else if (part === Part.rfqs) rfqs.push(readRfqRow(input, quotes));
+      else if (part === Part.authorizations) authorizations.push(readAuthorization(input, quotes));
+      else if (part === Part.fillLimits) fillLimits.push(readFillLimit(input, quotes));
       else throw new MsgpackError(`unknown part ${part} of a state`);
     }
     input.end();
@@ -80,11 +98,12 @@ export function decodeState(chunks: Iterable<Buffer>): StateRows {
   if (stream === undefined || settlement === undefined || others.length > 0) {
     throw new MsgpackError(`${chains.length} chains in a state`);
   }
-  return { stream, settlement, pools, orders, withdrawals, nonces, rfqs };
+  return { stream, settlement, pools, orders, withdrawals, nonces, rfqs, authorizations, fillLimits };
 }
 
 function versionOf(part: number): number {
   if (part === Part.rfqs) return RFQS_VERSION;
+  if (part === Part.authorizations || part === Part.fillLimits) return PROTECTIONS_VERSION;
   return part === Part.withdrawals || part === Part.nonces ? WITHDRAWALS_VERSION : STATE_VERSION;
 }
 
@@ -110,6 +129,55 @@ function writeNonce(out: QuoteWriter, [provider, nonce, deadline]: NonceRow): vo
 function readNonce(input: MsgpackReader, quotes: QuoteReader): NonceRow {
   input.tuple(3);
   return [quotes.provider(), input.amount(), input.uint()];
+}
+
+function writeAuthorization(out: QuoteWriter, [provider, owner, until, heartbeat, connection]: AuthorizationRow): void {
+  out.array(5);
+  out.address(provider);
+  out.text(owner);
+  out.uint(until);
+  out.uint(heartbeat);
+  out.uint(connection);
+}
+
+function readAuthorization(input: MsgpackReader, quotes: QuoteReader): AuthorizationRow {
+  input.tuple(5);
+  return [quotes.provider(), input.text(), input.uint(), input.uint(), input.uint()];
+}
+
+function writeFillLimit(out: QuoteWriter, row: FillLimitRow): void {
+  const [provider, poolAddress, contracts, fills, seconds, until, recent] = row;
+  out.array(7);
+  out.address(provider);
+  out.address(poolAddress);
+  out.amount(contracts);
+  out.uint(fills);
+  out.uint(seconds);
+  out.uint(until);
+  out.array(recent.length);
+  for (const [blockNumber, time, size, count] of recent) {
+    out.array(4);
+    out.uint(blockNumber);
+    out.uint(time);
+    out.amount(size);
+    out.uint(count);
+  }
+}
+
+function readFillLimit(input: MsgpackReader, quotes: QuoteReader): FillLimitRow {
+  input.tuple(7);
+  return [
+    quotes.provider(),
+    quotes.address(),
+    input.amount(),
+    input.uint(),
+    input.uint(),
+    input.uint(),
+    Array.from({ length: input.array() }, () => {
+      input.tuple(4);
+      return [input.uint(), input.uint(), input.amount(), input.uint()] as const;
+    }),
+  ];
 }
 
 function* batches<Row>(rows: readonly Row[]): Generator<readonly Row[]> {

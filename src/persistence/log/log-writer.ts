@@ -35,7 +35,7 @@ export class LogWriter {
   #writtenFrames = 0;
   #running: Promise<void> | null = null;
   /** The group that was written last, until it is reported to its waiters and to `onCommit`. */
-  #untold: WrittenGroup | null = null;
+  #unreported: WrittenGroup | null = null;
   #isSealed: boolean;
   #failure: PersistenceError | null = null;
 
@@ -131,11 +131,11 @@ export class LogWriter {
     try {
       while (this.#failure === null) {
         if (!this.#queue.isEmpty || this.#due.isSealDue) await this.#commitGroup();
-        else if (this.#untold !== null) this.#tellLast();
+        else if (this.#unreported !== null) this.#reportLast();
         else if (!this.#isSyncDue) break;
         // Not only once nothing waits any more: under load that may never come.
         if (this.#isSyncDue) {
-          this.#tellLast();
+          this.#reportLast();
           await this.#syncWritten();
         }
       }
@@ -170,7 +170,7 @@ export class LogWriter {
     const writing = this.#segment.write(bytes);
     try {
       // Only now: this thread needs time to tell, which the disk does not have to wait for.
-      this.#tellLast();
+      this.#reportLast();
     } finally {
       await writing;
     }
@@ -182,14 +182,14 @@ export class LogWriter {
     if (sync.type === 'always') this.#durable = this.#written;
     else if (sync.type === 'interval') this.#due.syncAfter(sync.intervalMs);
     cancelWarning();
-    this.#untold = { index, records, frames, bytes: bytes.length };
+    this.#unreported = { index, records, frames, bytes: bytes.length };
   }
 
   /** Reports the group that was written last to its waiters and to `onCommit`. */
-  #tellLast(): void {
-    const group = this.#untold;
+  #reportLast(): void {
+    const group = this.#unreported;
     if (group === null) return;
-    this.#untold = null;
+    this.#unreported = null;
     // The next segment may have failed meanwhile: then nothing more is reported.
     if (this.#failure !== null) throw this.#failure;
     if (this.#options.sync.type === 'always') this.#waiters.settle(group.frames);
@@ -201,7 +201,7 @@ export class LogWriter {
     const next = this.#segment.nextFor(bytes);
     if (next === null) return null;
     if (this.#segment.isBegun) {
-      this.#tellLast();
+      this.#reportLast();
       await this.#syncWritten();
     }
     return this.#segment.moveTo(next, this.#written);

@@ -21,7 +21,7 @@ const keyOf = (oracle: number, changes: Partial<PoolKey> = {}): PoolKey => ({
   ...changes,
 });
 
-/** A rehearsal, and the calls that it made. `answer`: what the node says to the next ones. */
+/** A dry run, and the calls that it made. `answer`: what the node says to the next ones. */
 function opened(limits = LIMITS) {
   const clock = new ManualClock();
   const calls: unknown[][] = [];
@@ -30,21 +30,21 @@ function opened(limits = LIMITS) {
     calls.push(asked);
     return node.answer();
   };
-  const rehearsal = new DeploymentDryRun({ call }, FACTORY, clock, limits);
-  return { rehearsal, clock, calls, node };
+  const dryRun = new DeploymentDryRun({ call }, FACTORY, clock, limits);
+  return { dryRun, clock, calls, node };
 }
 
 t.test('one call, with bounded gas, answers for all pools of the same tokens and oracle', async (t) => {
-  const { rehearsal, calls } = opened();
+  const { dryRun, calls } = opened();
   const [key, strike, put] = [keyOf(5), keyOf(5, { strike: 7n }), keyOf(5, { isCallPool: !poolKey.isCallPool })];
-  t.strictSame(await rehearsal.areDeployable([key, strike], at), [true, true]);
-  t.strictSame(await rehearsal.areDeployable([put], at), [true]);
+  t.strictSame(await dryRun.areDeployable([key, strike], at), [true, true]);
+  t.strictSame(await dryRun.areDeployable([put], at), [true]);
   const call = { to: FACTORY, data: encodeDeployPool(key) };
   t.strictSame(calls.length, 1);
   // Either key of the three will do.
   t.match(calls[0]?.slice(1), [at, undefined, LIMITS.gas]);
   t.match(calls[0]?.[0], { to: call.to });
-  t.strictSame(await rehearsal.areDeployable([], at), []);
+  t.strictSame(await dryRun.areDeployable([], at), []);
   t.equal(calls.length, 1);
 });
 
@@ -71,47 +71,47 @@ const reverts: [what: string, data: Hex, isDeployable: boolean][] = [
 
 for (const [what, data, isDeployable] of reverts) {
   t.test(`a deployment that reverts with ${what}`, async (t) => {
-    const { rehearsal, node } = opened();
+    const { dryRun, node } = opened();
     node.answer = () => Promise.resolve({ reverted: true, data });
-    t.strictSame(await rehearsal.areDeployable([keyOf(5)], at), [isDeployable]);
+    t.strictSame(await dryRun.areDeployable([keyOf(5)], at), [isDeployable]);
   });
 }
 
 t.test('code that breaks is a refusal; without an answer nothing is known, and the next one asks again', async (t) => {
-  const { rehearsal, node, calls } = opened();
+  const { dryRun, node, calls } = opened();
   node.answer = () => Promise.reject(new RpcError(-32000, 'out of gas', undefined));
-  t.strictSame(await rehearsal.areDeployable([keyOf(5)], at), [false]);
+  t.strictSame(await dryRun.areDeployable([keyOf(5)], at), [false]);
   node.answer = () => Promise.reject(new RpcError(-32000, 'header not found', undefined));
-  await t.rejects(rehearsal.areDeployable([keyOf(6)], at), { message: 'header not found' });
+  await t.rejects(dryRun.areDeployable([keyOf(6)], at), { message: 'header not found' });
   node.answer = () => Promise.resolve(DONE);
-  t.strictSame(await rehearsal.areDeployable([keyOf(5), keyOf(6)], at), [false, true]);
+  t.strictSame(await dryRun.areDeployable([keyOf(5), keyOf(6)], at), [false, true]);
   t.equal(calls.length, 3);
 });
 
 t.test('a result is forgotten with age, whichever it is and however often it was of use', async (t) => {
-  const { rehearsal, node, clock, calls } = opened();
-  await rehearsal.areDeployable([keyOf(5)], at);
+  const { dryRun, node, clock, calls } = opened();
+  await dryRun.areDeployable([keyOf(5)], at);
   node.answer = () => Promise.resolve({ reverted: true, data: '0x' });
-  await rehearsal.areDeployable([keyOf(6)], at);
+  await dryRun.areDeployable([keyOf(6)], at);
   clock.advance(LIMITS.maxAgeMs - 1);
-  t.strictSame(await rehearsal.areDeployable([keyOf(5), keyOf(6)], at), [true, false]);
+  t.strictSame(await dryRun.areDeployable([keyOf(5), keyOf(6)], at), [true, false]);
   t.equal(calls.length, 2);
   clock.advance(1);
-  t.strictSame(await rehearsal.areDeployable([keyOf(5)], at), [false]);
+  t.strictSame(await dryRun.areDeployable([keyOf(5)], at), [false]);
   node.answer = () => Promise.resolve(DONE);
-  t.strictSame(await rehearsal.areDeployable([keyOf(6)], at), [true]);
+  t.strictSame(await dryRun.areDeployable([keyOf(6)], at), [true]);
   t.equal(calls.length, 4);
 });
 
 t.test('the results used last are remembered, three at least and six at most', async (t) => {
-  const { rehearsal, calls } = opened();
-  await rehearsal.areDeployable([keyOf(5), keyOf(6), keyOf(7)], at);
-  await rehearsal.areDeployable([keyOf(8)], at);
-  await rehearsal.areDeployable([keyOf(5)], at);
-  await rehearsal.areDeployable([keyOf(9), keyOf(10)], at);
+  const { dryRun, calls } = opened();
+  await dryRun.areDeployable([keyOf(5), keyOf(6), keyOf(7)], at);
+  await dryRun.areDeployable([keyOf(8)], at);
+  await dryRun.areDeployable([keyOf(5)], at);
+  await dryRun.areDeployable([keyOf(9), keyOf(10)], at);
   t.equal(calls.length, 6);
-  await rehearsal.areDeployable([keyOf(5), keyOf(9), keyOf(10)], at);
+  await dryRun.areDeployable([keyOf(5), keyOf(9), keyOf(10)], at);
   t.equal(calls.length, 6);
-  await rehearsal.areDeployable([keyOf(6)], at);
+  await dryRun.areDeployable([keyOf(6)], at);
   t.equal(calls.length, 7);
 });

@@ -5,6 +5,7 @@ import { type WebSocket, WebSocketServer } from 'ws';
 import type { BlockHead } from '../../../src/chain/contracts/blocks-and-logs.js';
 import { HeadWatch } from '../../../src/chain/follow/head-watch.js';
 import { ManualClock } from '../../system/manual-clock.js';
+import { until } from '../../until.js';
 
 const PATIENCE = { pingMs: 10_000, backoffMs: 200, maxBackoffMs: 5_000 };
 const MOST_PATIENT = { bytes: (length: number) => new Uint8Array(length), unit: () => 1 };
@@ -46,11 +47,6 @@ async function watched(t: Test, options: { readonly autoPong: boolean } = { auto
   });
   watch.start();
   return { node, sockets, asked, clock, watch, told, heard };
-}
-
-/** Lets real I/O happen until it is so. */
-async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 1));
 }
 
 t.test('it subscribes, and reports when the node has accepted that and when it is over', async (t) => {

@@ -364,6 +364,20 @@ t.test('where there are no filters, or false ones, the last blocks are read agai
   }
 });
 
+t.test('a new block that is read with older ones is not proven by that, one that is read alone is', async (t) => {
+  const { node, window, look } = open({ blooms: 'ABSENT' });
+  node.mine(EVENT);
+  const read = async (number: number) => {
+    const head = node.head(number);
+    const reading = await window.read({ fromBlock: number, to: head, isLast: true, heads: [head] });
+    return reading === 'AWAITED' ? reading : reading.isProven;
+  };
+  t.equal(await read(1), true, 'the question names its hash');
+  await look();
+  node.mine(EVENT);
+  t.equal(await read(2), false, 'the question names numbers, and a node may lack the last');
+});
+
 t.test('blocks deeper than that are not, nor those of a chain that has stood still for long', async (t) => {
   const { node, clock, look, requests } = open({ blooms: 'ABSENT' });
   node.mine(EVENT);

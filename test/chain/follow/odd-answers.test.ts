@@ -21,13 +21,13 @@ function readerOf(data: Hex, multicall3: Hex | null = null): ChainReader {
 
 function statesOf(reader: ChainReader): QuoteStates {
   const clock = new ManualClock();
-  const rehearsal = new DeploymentDryRun(reader, FACTORY, clock, {
+  const dryRun = new DeploymentDryRun(reader, FACTORY, clock, {
     gas: 1,
     inFlight: 1,
     remembered: 1,
     maxAgeMs: 1,
   });
-  const undeployed = new UndeployedPools(reader, FACTORY, FACTORY, rehearsal);
+  const undeployed = new UndeployedPools(reader, FACTORY, FACTORY, dryRun);
   return new QuoteStates(reader, undeployed, clock, { statesPerSlice: 8, slicesInFlight: 1 });
 }
 

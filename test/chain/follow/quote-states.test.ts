@@ -182,7 +182,7 @@ t.test('an oracle that takes all gas is asked once for all pools of its pair, un
       proxy.requests.filter(({ method, params }) => method === 'eth_call' && isDeployment(params[0])).length;
     await book.publish(...offers.slice(0, 10));
     const first = deployments();
-    t.ok(first >= 2 && first <= 4, `${first} rehearsals for two pairs`);
+    t.ok(first >= 2 && first <= 4, `${first} dry runs for two pairs`);
     await book.publish(...offers.slice(10));
     t.equal(deployments(), first);
     t.strictSame(

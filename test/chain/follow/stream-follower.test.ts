@@ -132,7 +132,7 @@ function follow({ height, resume = NOTHING, position, logTime = 1, meanwhile }: 
     },
     {
       resumeAfter: resumeAfter(position ?? null),
-      tellEveryBlocks: TELL_EVERY_BLOCKS,
+      reportEveryBlocks: TELL_EVERY_BLOCKS,
       blocksInFlight: 1,
     },
   );

@@ -30,7 +30,7 @@ const posted = (quote: SignedOffer): PostedQuote => ({ ...quote, poolKey: quote.
 const homeless = (quote: SignedOffer): PostedQuote => ({ ...posted(quote), poolKey: { ...POOL.poolKey, strike: 0n } });
 
 /** Over a chain that says this of each quote it is asked about. */
-function newRehearsal(
+function newDryRun(
   errorOf: (quote: IdentifiedQuote) => QuoteError | null = () => null,
   checksPerTurn = 100,
   nowSeconds = START,
@@ -39,7 +39,7 @@ function newRehearsal(
   const asked: Hex[][] = [];
   const digests = new QuoteDigest(CHAIN_ID, 10);
   const signatures = new QuoteSignature(digests, secp256k1);
-  const rehearsal = new QuoteDryRun(
+  const dryRun = new QuoteDryRun(
     { get: () => undefined },
     { resolve: (keys) => Promise.resolve(keys.map(({ strike }) => (strike === 0n ? null : POOL))) },
     digests,
@@ -54,7 +54,7 @@ function newRehearsal(
     clock,
     checksPerTurn,
   );
-  return { rehearsal, asked, clock };
+  return { dryRun, asked, clock };
 }
 
 t.test('the chain is asked of what it can judge alone, and its reason comes last', async (t) => {
@@ -67,10 +67,10 @@ t.test('the chain is asked of what it can judge alone, and its reason comes last
     posted(await signed({ size: 0n })),
     posted(await signed({ price: 10n ** 18n + 1n })),
   ];
-  const { rehearsal, asked } = newRehearsal(({ quoteId }) =>
+  const { dryRun, asked } = newDryRun(({ quoteId }) =>
     quoteId === late.quoteId ? 'InsufficientCollateralBalance' : null,
   );
-  t.match(await rehearsal.run([...bad, posted(late), posted(good)]), {
+  t.match(await dryRun.run([...bad, posted(late), posted(good)]), {
     items: [
       { outcome: 'failed', reasons: [NO_POOL] },
       { outcome: 'failed', reasons: ['InvalidQuoteOBSignature'] },
@@ -84,8 +84,8 @@ t.test('the chain is asked of what it can judge alone, and its reason comes last
 });
 
 t.test('where there is nothing to judge the chain is not asked', async (t) => {
-  const { rehearsal, asked } = newRehearsal();
-  t.match(await rehearsal.run([homeless(await signed({ deadline: START }))]), {
+  const { dryRun, asked } = newDryRun();
+  t.match(await dryRun.run([homeless(await signed({ deadline: START }))]), {
     items: [{ outcome: 'failed', reasons: [LATE, NO_POOL] }],
   });
   t.strictSame(asked, []);
@@ -98,8 +98,8 @@ t.test('past its maturity a pool takes no quote, from that very second on, and i
     [maturity - 1, []],
     [maturity, ['QuoteOBExpired']],
   ] as const) {
-    const { rehearsal, asked } = newRehearsal(undefined, undefined, now);
-    t.match(await rehearsal.run([quote]), { items: [{ reasons }] });
+    const { dryRun, asked } = newDryRun(undefined, undefined, now);
+    t.match(await dryRun.run([quote]), { items: [{ reasons }] });
     t.equal(asked.length, 1 - reasons.length);
   }
 });
@@ -111,39 +111,39 @@ t.test('where the factory refuses a key that has matured the quote has expired, 
     [maturity - 1, NO_POOL],
     [maturity, 'QuoteOBExpired'],
   ] as const) {
-    const { rehearsal } = newRehearsal(undefined, undefined, now);
-    t.match(await rehearsal.run([quote]), { items: [{ outcome: 'failed', reasons: [reason] }] });
+    const { dryRun } = newDryRun(undefined, undefined, now);
+    t.match(await dryRun.run([quote]), { items: [{ outcome: 'failed', reasons: [reason] }] });
   }
 });
 
 t.test('a quote that fails would fail a second time, too', async (t) => {
   const quote = posted(await signed());
   const failed = { outcome: 'failed', reasons: ['QuoteOBCancelled'] };
-  const { rehearsal } = newRehearsal(() => 'QuoteOBCancelled');
-  t.match(await rehearsal.run([quote, quote]), { items: [failed, failed] });
+  const { dryRun } = newDryRun(() => 'QuoteOBCancelled');
+  t.match(await dryRun.run([quote, quote]), { items: [failed, failed] });
 });
 
 t.test("an unreachable chain is no reason against a quote; a bug does not count as the chain's failure", async (t) => {
   const quote = posted(await signed());
-  const silent = newRehearsal(() => {
+  const silent = newDryRun(() => {
     throw new RpcUnreachable('gone');
   });
-  t.strictSame(await silent.rehearsal.run([quote]), { type: 'CHAIN_UNREACHABLE' });
+  t.strictSame(await silent.dryRun.run([quote]), { type: 'CHAIN_UNREACHABLE' });
   const bug = new Error('a bug');
-  const broken = newRehearsal(() => {
+  const broken = newDryRun(() => {
     throw bug;
   });
-  await t.rejects(broken.rehearsal.run([quote]), bug);
+  await t.rejects(broken.dryRun.run([quote]), bug);
 });
 
 t.test('others get their turn within a large request', async (t) => {
   const quotes = await Promise.all([1, 2, 3, 4, 5].map(async () => posted(await signed())));
-  const { rehearsal, asked, clock } = newRehearsal(undefined, 2);
-  const rehearsed = rehearsal.run(quotes);
+  const { dryRun, asked, clock } = newDryRun(undefined, 2);
+  const dryRunAnswer = dryRun.run(quotes);
   for (let turns = 0; turns < 2; turns++) {
     await turn();
     t.strictSame([clock.pending, asked], [1, []], `after ${turns + 1} parts of it`);
     clock.advance(0);
   }
-  t.match(await rehearsed, { items: quotes.map(() => ({ outcome: 'created' })) });
+  t.match(await dryRunAnswer, { items: quotes.map(() => ({ outcome: 'created' })) });
 });

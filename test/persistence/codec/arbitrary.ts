@@ -146,6 +146,22 @@ export const command: fc.Arbitrary<Command> = fc.oneof(
   fc.record({ type: type('CANCEL_RFQ'), rfqId: text }),
   fc.record({ type: type('TICK') }),
   fc.record({ type: type('EXPIRE_QUOTES'), second: uint, quoteIds: fc.array(word, { maxLength: 20 }) }),
+  fc.record({ type: type('AUTHORIZE_KEY'), provider: address, owner: fc.string(), until: uint, signed }),
+  fc.record({
+    type: type('SET_TIMER'),
+    provider: address,
+    owner: fc.string(),
+    kind: fc.constantFrom('HEARTBEAT' as const, 'CONNECTION' as const),
+    seconds: uint,
+  }),
+  fc.record({
+    type: type('SET_FILL_LIMIT'),
+    provider: address,
+    poolAddress: address,
+    until: uint,
+    bounds: fc.option(fc.record({ contracts: amount, fills: uint, seconds: uint }), { nil: null }),
+    signed,
+  }),
   fc.record({ type: type('WITHDRAW_QUOTES'), provider: address, quoteIds, reason: withdrawalReason, signed }),
   fc.record({ type: type('RESTORE_QUOTES'), provider: address, quoteIds, signed }),
 );

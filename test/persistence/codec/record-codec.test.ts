@@ -9,6 +9,7 @@ import type { Hex } from '../../../src/engine/quote.js';
 import { MsgpackError } from '../../../src/persistence/codec/msgpack-reader.js';
 import { RecordReader, RecordWriter } from '../../../src/persistence/codec/record-codec.js';
 import { GrowingBuffer } from '../../../src/persistence/disk/buffer.js';
+import { MAKER, POOL, START } from '../../engine/samples.js';
 import { quote, record } from './arbitrary.js';
 import { rfqRecords } from './rfq-records.js';
 import { tradeRecords } from './trade-records.js';
@@ -87,6 +88,13 @@ t.test('a text that is remembered is never taken for one that differs in a digit
   }
 });
 
+const OF_WITHDRAWN: ReadonlySet<string> = new Set([
+  'WITHDRAWN_QUOTE_FILLED',
+  'WITHDRAWN_QUOTE_RESTATED',
+  'QUOTE_WITHDRAWN',
+]);
+const PROTECTING: ReadonlySet<string> = new Set(['AUTHORIZE_KEY', 'SET_TIMER', 'SET_FILL_LIMIT']);
+
 t.test('a record is msgpack to any other reader', async () => {
   fc.assert(
     fc.property(record, (value) => {
@@ -95,20 +103,22 @@ t.test('a record is msgpack to any other reader', async () => {
       const hasTrades = 'trade' in value.command || 'undoesTrades' in value.command;
       const isOfWithdrawn =
         (type === 'FILL_QUOTE' || type === 'REWIND_SETTLEMENT') &&
-        value.events.some(({ type }) => type === 'WITHDRAWN_QUOTE_FILLED' || type === 'WITHDRAWN_QUOTE_RESTATED');
+        value.events.some(({ type }) => OF_WITHDRAWN.has(type));
       const withdraws = isOfWithdrawn || type === 'WITHDRAW_QUOTES' || type === 'RESTORE_QUOTES';
       const hasRfqs = 'terms' in value.command || type === 'CANCEL_RFQ';
-      const wanted = hasRfqs
-        ? 6
-        : withdraws
-          ? 5
-          : hasTrades
-            ? 4
-            : 'early' in value.command
-              ? 3
-              : type === 'EXPIRE_QUOTES'
-                ? 2
-                : 1;
+      const wanted = PROTECTING.has(type)
+        ? 7
+        : hasRfqs
+          ? 6
+          : withdraws
+            ? 5
+            : hasTrades
+              ? 4
+              : 'early' in value.command
+                ? 3
+                : type === 'EXPIRE_QUOTES'
+                  ? 2
+                  : 1;
       assert.deepEqual([version, index, tsMs], [wanted, value.stamp.index, value.stamp.tsMs]);
       assert.ok(Array.isArray(command));
       assert.equal((events as unknown[]).length, value.events.length);
@@ -205,9 +215,52 @@ t.test(
   },
 );
 
+t.test('golden bytes: records that set protections are written and read so by every later program', async (t) => {
+  const stamp = { index: 9, tsMs: START * 1000 };
+  const signed = { nonce: 7n, deadline: START + 60 };
+  const bounds = { contracts: 2_000_000_000_000_000_000n, fills: 3, seconds: 60 };
+  const { poolAddress } = POOL;
+  const records: readonly JournalRecord[] = [
+    {
+      stamp,
+      command: { type: 'AUTHORIZE_KEY', provider: MAKER, owner: '5f3a', until: START + 60, signed },
+      events: [],
+    },
+    {
+      stamp,
+      command: { type: 'SET_TIMER', provider: MAKER, owner: '5f3a', kind: 'CONNECTION', seconds: 9 },
+      events: [],
+    },
+    {
+      stamp,
+      command: { type: 'SET_FILL_LIMIT', provider: MAKER, poolAddress, until: START + 90, bounds, signed: null },
+      events: [],
+    },
+    {
+      stamp,
+      command: { type: 'SET_FILL_LIMIT', provider: MAKER, poolAddress, until: START + 90, bounds: null, signed },
+      events: [],
+    },
+  ];
+  const golden: readonly string[] = [
+    '950709cf0000018bcfe56800950ec414a000000000000000000000000000000000000010a435663361ce6553f13c92c40107ce6553f13c90',
+    '950709cf0000018bcfe56800950fc414a000000000000000000000000000000000000010a435663361010990',
+    '950709cf0000018bcfe568009610c414a000000000000000000000000000000000000010c414a000000000000000000000000000000000000900ce6553f15a93c4081bc16d674ec80000033cc090',
+    '950709cf0000018bcfe568009610c414a000000000000000000000000000000000000010c414a000000000000000000000000000000000000900ce6553f15ac092c40107ce6553f13c90',
+  ];
+  t.strictSame(
+    records.map((each) => encode(each).toString('hex')),
+    golden,
+  );
+  t.strictSame(
+    golden.map((bytes) => reader.read(Buffer.from(bytes, 'hex'))),
+    records,
+  );
+});
+
 t.test('a newer version is refused by its number', async (t) => {
-  const message = 'a record of version 7, this program reads up to 6';
-  t.throws(() => reader.read(Buffer.from([0x95, 0x07, 0x01])), { code: 'NEWER_FORMAT', message });
+  const message = 'a record of version 8, this program reads up to 7';
+  t.throws(() => reader.read(Buffer.from([0x95, 0x08, 0x01])), { code: 'NEWER_FORMAT', message });
 });
 
 t.test('a number that its table does not have is refused, and so is another number of fields', async (t) => {
@@ -225,7 +278,7 @@ t.test('a number that its table does not have is refused, and so is another numb
   const validity = (reason: number): string => outcome([3, word, reason, null, position]);
   const removal = (why: number): string => outcome(advance, [[2, 1, null, quote, word, why, true]]);
   t.same([outcome(advance), validity(7), validity(11), removal(0), removal(3)], Array(5).fill('a record'));
-  t.equal(outcome([14]), 'unknown command 14');
+  t.equal(outcome([17]), 'unknown command 17');
   t.equal(outcome([7, [2, 1, word, null]]), 'unknown chain 2');
   t.equal(validity(6), 'unknown reason 6');
   t.equal(validity(12), 'unknown reason 12');
@@ -248,6 +301,8 @@ t.test('a number that its table does not have is refused, and so is another numb
   t.equal(outcome([11, address, [word], 3, null], [], 5), 'a record');
   t.equal(outcome([11, address, [word], 4, null], [], 5), 'unknown reason of a withdrawal 4');
   t.equal(outcome([10, 1, [word]], [], 1), 'no record of version 1');
+  t.equal(outcome([15, address, 'key', 1, 9], [], 7), 'a record');
+  t.equal(outcome([15, address, 'key', 2, 9], [], 7), 'unknown kind of a timer 2');
 });
 
 t.test('a value outside the vocabulary is a bug that shows at once', async (t) => {

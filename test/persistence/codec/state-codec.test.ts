@@ -65,6 +65,14 @@ const state: StateRows = {
     [hex(20), 2n ** 256n - 1n, 33],
   ],
   rfqs: [rfqRow(true), rfqRow(false)],
+  authorizations: [
+    [hex(20), 'key', 40, 41, 0],
+    [hex(20), 'ä', 2 ** 40, 0, 42],
+  ],
+  fillLimits: [
+    [hex(20), hex(20), 2n ** 200n, 0, 43, 44, [[45, 46, 47n, 48]]],
+    [hex(20), hex(20), 0n, 49, 50, 51, []],
+  ],
 };
 const EMPTY: StateRows = {
   stream: [-1, null, []],
@@ -74,6 +82,8 @@ const EMPTY: StateRows = {
   withdrawals: [],
   nonces: [],
   rfqs: [],
+  authorizations: [],
+  fillLimits: [],
 };
 
 const chunksOf = (rows: StateRows): Buffer[] => Array.from(encodeState(rows), (chunk) => Buffer.from(chunk));
@@ -94,9 +104,11 @@ t.test('no chunk has more than a thousand rows, and all of them come back in ord
     const rfqs = Array.from({ length: count }, () => rfqRow(false));
     const withdrawals = Array.from({ length: count }, (_, n) => [hex(32), hex(20), n] as const);
     const nonces = Array.from({ length: count }, (_, n) => [hex(20), BigInt(n), n] as const);
-    const all = { ...state, pools, orders, withdrawals, nonces, rfqs };
+    const authorizations = Array.from({ length: count }, (_, n) => [hex(20), 'key', n, 0, 0] as const);
+    const fillLimits = Array.from({ length: count }, (_, n) => [hex(20), hex(20), 0n, 1, n, n, []] as const);
+    const all = { ...state, pools, orders, withdrawals, nonces, rfqs, authorizations, fillLimits };
     const encoded = chunksOf(all);
-    t.equal(encoded.length, 1 + 5 * chunks);
+    t.equal(encoded.length, 1 + 7 * chunks);
     t.strictSame(decodeState(encoded), all);
   }
 });
@@ -115,7 +127,7 @@ t.test('chunks that are no whole state are refused', async (t) => {
   refused([withByte(0, 0x94), ...others], /4 fields instead of 3/);
   refused([withByte(1, 2), ...others], /a state of version 2/);
   refused([withByte(2, 3), ...others], /a state of version 1/);
-  refused([withByte(2, 6), ...others], /unknown part 6/);
+  refused([withByte(2, 8), ...others], /unknown part 8/);
   refused([withByte(3, 0x91), ...others], /bytes too many/);
   refused([Buffer.concat([chains, Buffer.alloc(1)]), ...others], /1 bytes too many/);
   refused(others, /0 chains/);

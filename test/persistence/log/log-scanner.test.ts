@@ -12,7 +12,7 @@ import { madeLog } from '../made-log.js';
 import { MemoryDisk } from '../memory-disk.js';
 
 /** A log of several segments, with no snapshot that could tell how far it went. */
-const log = await madeLog(24 << 10, true, { segmentBytes: 4 << 10 });
+const log = await madeLog(24 << 10, true, { segmentBytes: 4 << 10, stateHashEveryRecords: 10 });
 const whole = await scanLog(new MemoryDisk(log.files), log.epoch);
 const used = whole.segments.length;
 const MIDDLE = 3;

@@ -1,0 +1,323 @@
+import type { QuoteSignature } from '../auth/quote-signature.js';
+import { WithdrawalDigest } from '../auth/withdrawal-signature.js';
+import type { Command, SignedNonce, TimerKind } from '../engine/command.js';
+import type { Engine } from '../engine/engine.js';
+import type { CancelTimer, Clock } from '../engine/ports.js';
+import type { Hex } from '../engine/quote.js';
+import type { Sequencer } from '../engine/sequencer.js';
+import type {
+  ConnectionTimers,
+  Consent,
+  ProtectionRequest,
+  ProtectionResult,
+  QuoteProtections,
+} from '../http/protection-routes.js';
+
+export interface QuoteProtectionParts {
+  readonly engine: Pick<Engine, 'protections' | 'notWithdrawnOf' | 'isSpent' | 'spentNonces' | 'pool'>;
+  readonly sequencer: Pick<Sequencer, 'submit' | 'whenDurable' | 'afterCommit'>;
+  readonly signatures: Pick<QuoteSignature, 'signer'>;
+  readonly clock: Pick<Clock, 'monotonicMs' | 'after'>;
+  /** The settlement chain's. */
+  readonly chainId: number;
+  /** Engine time, Unix seconds. */
+  readonly nowSeconds: () => number;
+  readonly limits: {
+    readonly signedAheadSeconds: number;
+    readonly noncesPerProvider: number;
+    readonly noncesKept: number;
+    readonly authorizationSeconds: number;
+    readonly authorizationsPerProvider: number;
+    readonly authorizationsKept: number;
+    readonly timerMinSeconds: number;
+    readonly timerMaxSeconds: number;
+    readonly timerGraceMs: number;
+    readonly fillLimitsPerProvider: number;
+    readonly fillLimitsKept: number;
+    readonly fillWindowSeconds: number;
+    readonly withdrawalsPerRequest: number;
+    readonly journalRetryMs: number;
+  };
+}
+
+interface RunningTimer {
+  readonly provider: Hex;
+  readonly owner: string;
+  readonly kind: TimerKind;
+  dueMs: number;
+  /** Its time has come, and the quotes are being withdrawn. */
+  isFiring: boolean;
+  cancel: CancelTimer;
+}
+
+const REASONS = { HEARTBEAT: 'HEARTBEAT_MISSED', CONNECTION: 'DISCONNECTED' } as const;
+
+/**
+ * Sets what withdraws quotes without a request of their provider, and runs the timers. The log has which timers there
+ * are, but no heartbeats: after a start each has its whole time again, and at least a grace. A timer that runs out
+ * withdraws the quotes a record at a time and stops last, so that a crash in between has it run out again.
+ */
+export class QuoteProtection implements QuoteProtections {
+  readonly #parts: QuoteProtectionParts;
+  readonly #digests: WithdrawalDigest;
+  readonly #timers = new Map<string, RunningTimer>();
+  #isStopped = false;
+
+  constructor(parts: QuoteProtectionParts) {
+    this.#parts = parts;
+    this.#digests = new WithdrawalDigest(parts.chainId);
+  }
+
+  /** Has the timers run that the log tells of. */
+  start(): void {
+    const { engine, limits } = this.#parts;
+    for (const { provider, owner, timers } of engine.protections.authorizations()) {
+      for (const kind of ['HEARTBEAT', 'CONNECTION'] as const) {
+        if (timers[kind] > 0) this.#renew(provider, owner, kind, Math.max(timers[kind] * 1000, limits.timerGraceMs));
+      }
+    }
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    for (const { cancel } of this.#timers.values()) cancel();
+    this.#timers.clear();
+  }
+
+  async ask(request: ProtectionRequest): Promise<ProtectionResult> {
+    const { sequencer } = this.#parts;
+    const decided = this.#commandFor(request);
+    if ('refused' in decided) return decided.refused;
+    if (decided.command !== null) {
+      const submitted = sequencer.submit(decided.command);
+      if (submitted.refusal !== null) return { type: 'NOT_NOW', refusal: submitted.refusal };
+    }
+    if (request.type === 'TIMER') {
+      const { provider, keyId, kind, seconds } = request;
+      if (seconds === 0) this.#drop(timerName(provider, keyId, kind));
+      else this.#renew(provider, keyId, kind, seconds * 1000);
+    }
+    await sequencer.whenDurable();
+    return { type: 'DONE' };
+  }
+
+  /** Null: it is so already. */
+  #commandFor(
+    request: ProtectionRequest,
+  ): { readonly command: Command | null } | { readonly refused: ProtectionResult } {
+    const { engine, limits, nowSeconds } = this.#parts;
+    const { provider, keyId } = request;
+    const known = engine.protections.authorization(provider, keyId);
+    if (request.type === 'TIMER') {
+      const { kind, seconds } = request;
+      if (known === undefined || known.until < nowSeconds()) return { refused: { type: 'NOT_AUTHORIZED' } };
+      if (seconds !== 0 && (seconds < limits.timerMinSeconds || seconds > limits.timerMaxSeconds)) {
+        return { refused: { type: 'INVALID_SECONDS' } };
+      }
+      const isSet = known.timers[kind] === seconds;
+      return { command: isSet ? null : { type: 'SET_TIMER', provider, owner: keyId, kind, seconds } };
+    }
+    const digest = (signed: SignedNonce): Hex => this.#digestOf(request, signed);
+    const ahead = request.type === 'AUTHORIZE' ? limits.authorizationSeconds : limits.signedAheadSeconds;
+    const isAllowed = request.type !== 'AUTHORIZE' && known !== undefined && known.until >= nowSeconds();
+    const refused = this.#refusalOf(provider, request.consent, digest, ahead, isAllowed);
+    if (refused !== null) return { refused };
+    const signed = signedNonce(request.consent);
+    const { counts } = engine.protections;
+    if (request.type === 'FILL_LIMIT') {
+      const { poolAddress, bounds } = request;
+      const pool = engine.pool(poolAddress);
+      if (pool === undefined) return { refused: { type: 'NO_POOL' } };
+      if (bounds !== null && (bounds.seconds < 1 || bounds.seconds > limits.fillWindowSeconds)) {
+        return { refused: { type: 'INVALID_SECONDS' } };
+      }
+      const own = [...engine.protections.limitsOf(provider)];
+      const isNew = bounds !== null && own.every((limit) => limit.poolAddress !== poolAddress);
+      if (isNew && (own.length >= limits.fillLimitsPerProvider || counts.fillLimits >= limits.fillLimitsKept)) {
+        return { refused: { type: 'TOO_MANY' } };
+      }
+      const until = pool.pool.poolKey.maturity;
+      return { command: { type: 'SET_FILL_LIMIT', provider, poolAddress, until, bounds, signed } };
+    }
+    const ofProvider = [...engine.protections.authorizationsOf(provider)].length;
+    const isFull = ofProvider >= limits.authorizationsPerProvider || counts.authorizations >= limits.authorizationsKept;
+    if (request.type === 'AUTHORIZE' && known === undefined && isFull) return { refused: { type: 'TOO_MANY' } };
+    const until = request.type === 'REVOKE' ? 0 : (signed?.deadline ?? nowSeconds() + limits.authorizationSeconds);
+    return { command: { type: 'AUTHORIZE_KEY', provider, owner: keyId, until, signed } };
+  }
+
+  #digestOf(request: Exclude<ProtectionRequest, { readonly type: 'TIMER' }>, signed: SignedNonce): Hex {
+    const { provider, keyId } = request;
+    if (request.type !== 'FILL_LIMIT') {
+      return this.#digests.ofKey(request.type === 'AUTHORIZE' ? 'AuthorizeKey' : 'RevokeKey', {
+        provider,
+        keyId,
+        ...signed,
+      });
+    }
+    const { poolAddress, bounds } = request;
+    return this.#digests.ofFillLimit({ provider, poolAddress, bounds: bounds ?? NO_BOUNDS, ...signed });
+  }
+
+  /** `isAllowed`: without a signature, too. */
+  #refusalOf(
+    provider: Hex,
+    consent: Consent,
+    digest: (signed: SignedNonce) => Hex,
+    aheadSeconds: number,
+    isAllowed: boolean,
+  ): ProtectionResult | null {
+    const { engine, signatures, limits, nowSeconds } = this.#parts;
+    if (consent === 'PROVEN') return null;
+    if (consent === null) return isAllowed ? null : { type: 'NOT_AUTHORIZED' };
+    const now = nowSeconds();
+    if (consent.deadline < now) return { type: 'EXPIRED' };
+    if (consent.deadline > now + aheadSeconds) return { type: 'TOO_FAR_AHEAD' };
+    if (signatures.signer(digest(consent), consent.signature) !== provider) return { type: 'BAD_SIGNATURE' };
+    if (engine.isSpent(provider, consent.nonce)) return { type: 'NONCE_SPENT' };
+    const { ofProvider, total } = engine.spentNonces(provider);
+    if (ofProvider < limits.noncesPerProvider && total < limits.noncesKept) return null;
+    return { type: 'TOO_MANY_NONCES', retryAfterMs: 1000 };
+  }
+
+  #renew(provider: Hex, owner: string, kind: TimerKind, waitMs: number): void {
+    const { clock } = this.#parts;
+    const name = timerName(provider, owner, kind);
+    const dueMs = clock.monotonicMs() + waitMs;
+    const known = this.#timers.get(name);
+    if (known !== undefined) {
+      const isSooner = dueMs < known.dueMs;
+      known.dueMs = dueMs;
+      // One that is due later looks again when its first time has come.
+      if (isSooner && !known.isFiring) this.#wait(name, known);
+      return;
+    }
+    const timer = { provider, owner, kind, dueMs, isFiring: false, cancel: () => undefined };
+    this.#timers.set(name, timer);
+    this.#wait(name, timer);
+  }
+
+  #wait(name: string, timer: RunningTimer, waitMs = timer.dueMs - this.#parts.clock.monotonicMs()): void {
+    timer.cancel();
+    timer.cancel = this.#parts.clock.after(Math.max(waitMs, 0), () => this.#look(name, timer));
+  }
+
+  #look(name: string, timer: RunningTimer): void {
+    if (this.#isStopped || this.#timers.get(name) !== timer) return;
+    if (!timer.isFiring && timer.dueMs > this.#parts.clock.monotonicMs()) return this.#wait(name, timer);
+    this.#fire(name, timer);
+  }
+
+  /** Withdraws as many quotes as a record takes; the next ones once that is durable. */
+  #fire(name: string, timer: RunningTimer): void {
+    const { engine, sequencer, limits, nowSeconds, clock } = this.#parts;
+    const { provider, owner, kind } = timer;
+    const known = engine.protections.authorization(provider, owner);
+    if (known === undefined || known.until < nowSeconds() || known.timers[kind] === 0) return this.#drop(name);
+    if (!timer.isFiring) timer.dueMs = clock.monotonicMs();
+    timer.isFiring = true;
+    const quoteIds = engine.notWithdrawnOf(provider, limits.withdrawalsPerRequest);
+    const isDone = quoteIds.length === 0;
+    if (isDone && timer.dueMs > clock.monotonicMs()) {
+      // A heartbeat came meanwhile: it runs on.
+      timer.isFiring = false;
+      return this.#wait(name, timer);
+    }
+    const submitted = sequencer.submit(
+      isDone
+        ? { type: 'SET_TIMER', provider, owner, kind, seconds: 0 }
+        : { type: 'WITHDRAW_QUOTES', provider, quoteIds, reason: REASONS[kind], signed: null },
+    );
+    if (submitted.refusal !== null) this.#wait(name, timer, limits.journalRetryMs);
+    else if (isDone) this.#drop(name);
+    else sequencer.afterCommit(() => this.#look(name, timer));
+  }
+
+  #drop(name: string): void {
+    this.#timers.get(name)?.cancel();
+    this.#timers.delete(name);
+  }
+}
+
+const NO_BOUNDS = { contracts: 0n, fills: 0, seconds: 0 };
+
+function signedNonce(consent: Consent): SignedNonce | null {
+  return consent === null || consent === 'PROVEN' ? null : { nonce: consent.nonce, deadline: consent.deadline };
+}
+
+function timerName(provider: Hex, owner: string, kind: TimerKind): string {
+  return `${provider} ${kind} ${owner}`;
+}
+
+interface FollowedConnections {
+  readonly keyId: string;
+  readonly provider: Hex;
+  seconds: number;
+  connections: (() => boolean)[];
+  cancel: CancelTimer;
+}
+
+/** Renewals of a connection's timer within its time. */
+const RENEWALS = 3;
+/** Requests of connections that are kept for one key and provider: beyond that the oldest counts no more. */
+const MOST_CONNECTIONS = 256;
+
+/**
+ * Renews the timer of a key and a provider for as long as one of the connections that asked for it is open, wherever the
+ * timers run. A process that ends renews nothing, so its connections count as closed, too.
+ */
+export class OpenConnections implements ConnectionTimers {
+  readonly #protections: QuoteProtections;
+  readonly #clock: Pick<Clock, 'after'>;
+  readonly #onFault: (fault: unknown) => void;
+  readonly #followed = new Map<string, FollowedConnections>();
+
+  constructor(protections: QuoteProtections, clock: Pick<Clock, 'after'>, onFault: (fault: unknown) => void) {
+    this.#protections = protections;
+    this.#clock = clock;
+    this.#onFault = onFault;
+  }
+
+  stop(): void {
+    for (const name of [...this.#followed.keys()]) this.#drop(name);
+  }
+
+  async follow(keyId: string, provider: Hex, seconds: number, isGone: () => boolean): Promise<ProtectionResult> {
+    const name = timerName(provider, keyId, 'CONNECTION');
+    const result = await this.#protections.ask({ type: 'TIMER', kind: 'CONNECTION', provider, keyId, seconds });
+    if (result.type !== 'DONE') return result;
+    const known = this.#followed.get(name);
+    if (seconds === 0) this.#drop(name);
+    else if (known !== undefined) {
+      known.seconds = seconds;
+      known.connections = [...known.connections.filter((isClosed) => !isClosed()), isGone].slice(-MOST_CONNECTIONS);
+    } else {
+      const followed = { keyId, provider, seconds, connections: [isGone], cancel: () => undefined };
+      this.#followed.set(name, followed);
+      this.#wait(name, followed);
+    }
+    return result;
+  }
+
+  #wait(name: string, followed: FollowedConnections): void {
+    followed.cancel = this.#clock.after((followed.seconds * 1000) / RENEWALS, () => {
+      this.#renew(name, followed).catch(this.#onFault);
+    });
+  }
+
+  async #renew(name: string, followed: FollowedConnections): Promise<void> {
+    if (this.#followed.get(name) !== followed) return;
+    followed.connections = followed.connections.filter((isClosed) => !isClosed());
+    if (followed.connections.length === 0) return this.#drop(name);
+    const { keyId, provider, seconds } = followed;
+    const { type } = await this.#protections.ask({ type: 'TIMER', kind: 'CONNECTION', provider, keyId, seconds });
+    // Its authorisation has ended. Anything else may pass.
+    if (type === 'NOT_AUTHORIZED') this.#drop(name);
+    else if (this.#followed.get(name) === followed) this.#wait(name, followed);
+  }
+
+  #drop(name: string): void {
+    this.#followed.get(name)?.cancel();
+    this.#followed.delete(name);
+  }
+}

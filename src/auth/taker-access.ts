@@ -1,0 +1,47 @@
+import { type Hex, ZERO_ADDRESS } from '../engine/quote.js';
+
+/** What access depends on: a key, or a session of one. */
+export interface Viewer {
+  readonly scopes?: readonly string[];
+  /** Addresses that it has proven by a sign-in, in lower case. */
+  readonly proven?: readonly Hex[];
+}
+
+/** To whom private quotes and requests for quotes are shown: to everyone that names the taker, or to proven takers. */
+export const PRIVACIES = ['open', 'proven'] as const;
+export type Privacy = (typeof PRIVACIES)[number];
+
+/** The rule of who may see which taker's private quotes and requests. Every route and channel asks it. */
+export class TakerAccess {
+  readonly privacy: Privacy;
+  readonly #operator: () => Hex | null;
+
+  /** `operator`: the address of the wallet that keys with the scope operator act with; null without one. */
+  constructor(privacy: Privacy, operator: () => Hex | null) {
+    this.privacy = privacy;
+    this.#operator = operator;
+  }
+
+  /** Whether the viewer has proven to own that address; whatever the privacy. */
+  hasProven({ scopes, proven }: Viewer, address: Hex): boolean {
+    const lower = address.toLowerCase() as Hex;
+    if (proven?.includes(lower) === true) return true;
+    // A key that may spend the wallet's money may see what is quoted to the wallet.
+    return scopes?.includes('operator') === true && this.#operator()?.toLowerCase() === lower;
+  }
+
+  /** The takers whose private quotes the viewer may see; null: all. */
+  shownTo(viewer: Viewer): readonly Hex[] | null {
+    if (this.maySee(viewer, '*')) return null;
+    const operator = this.#operator()?.toLowerCase() as Hex | undefined;
+    const isOperator = operator !== undefined && this.hasProven(viewer, operator);
+    return [...(viewer.proven ?? []), ...(isOperator ? [operator] : [])];
+  }
+
+  /** Whether the viewer may see what is private to that taker; `*`: to any taker; null: what is public. */
+  maySee(viewer: Viewer, taker: Hex | '*' | null): boolean {
+    if (this.privacy === 'open' || taker === null || taker === ZERO_ADDRESS) return true;
+    if (viewer.scopes?.includes('takers:all') === true) return true;
+    return taker !== '*' && this.hasProven(viewer, taker);
+  }
+}

@@ -1,0 +1,264 @@
+import type { TakerAccess } from '../auth/taker-access.js';
+import type { FillBounds, SignedNonce, TimerKind } from '../engine/command.js';
+import type { Authorization, FillLimit } from '../engine/protections.js';
+import type { Hex, Signature } from '../engine/quote.js';
+import type { NetRequest, NetResponse } from '../net/net.js';
+import { noPoolText, onChain } from '../wire/primitives.js';
+import {
+  AuthorizationBody,
+  type AuthorizationsResult,
+  DisconnectBody,
+  FillLimitBody,
+  FillLimitsQuery,
+  type FillLimitsResult,
+  HeartbeatBody,
+  type TimerResult,
+} from '../wire/protections.js';
+import { type Check, compile } from '../wire/validation.js';
+import { lower } from './orderbook-routes.js';
+import { readJson, readQuery } from './parse.js';
+import { chainNotServed, json, notNow, rateLimited, refuse } from './responses.js';
+import type { Caller, Route } from './router.js';
+
+/** Why a key may set something for a provider: the provider signed it, or proved its address with the key, or neither. */
+export type Consent = (SignedNonce & { readonly signature: Signature }) | 'PROVEN' | null;
+
+/** What a key asks for on behalf of a provider. Addresses in lower case. */
+export type ProtectionRequest = { readonly provider: Hex; readonly keyId: string } & (
+  | { readonly type: 'AUTHORIZE' | 'REVOKE'; readonly consent: Consent }
+  /** Sets the timer, and has it start again. */
+  | { readonly type: 'TIMER'; readonly kind: TimerKind; readonly seconds: number }
+  | {
+      readonly type: 'FILL_LIMIT';
+      readonly poolAddress: Hex;
+      /** Null: no limit any more. */
+      readonly bounds: FillBounds | null;
+      readonly consent: Consent;
+    }
+);
+
+export type ProtectionResult =
+  | { readonly type: 'DONE' }
+  | {
+      readonly type:
+        | 'BAD_SIGNATURE'
+        | 'EXPIRED'
+        | 'TOO_FAR_AHEAD'
+        | 'NONCE_SPENT'
+        | 'NOT_AUTHORIZED'
+        | 'INVALID_SECONDS'
+        | 'NO_POOL'
+        | 'TOO_MANY';
+    }
+  | { readonly type: 'TOO_MANY_NONCES'; readonly retryAfterMs: number }
+  /** Nothing can be written now, in the words of the journal or of the cluster. */
+  | { readonly type: 'NOT_NOW'; readonly refusal: string };
+
+export interface QuoteProtections {
+  ask(request: ProtectionRequest): Promise<ProtectionResult>;
+}
+
+/** The calling key and a timer that runs while a connection of it is open. */
+export interface ConnectionTimers {
+  /** Renews the timer until `isGone`. 0 seconds: it no longer does, for any connection of the key. */
+  follow(keyId: string, provider: Hex, seconds: number, isGone: () => boolean): Promise<ProtectionResult>;
+}
+
+export interface ProtectionRouteParts {
+  readonly protections: QuoteProtections;
+  readonly connections: ConnectionTimers;
+  /** What is in force. */
+  readonly state: {
+    authorization(provider: Hex, owner: string): Authorization | undefined;
+    authorizationsTo(owner: string): Iterable<Authorization>;
+    limitsOf(provider: Hex): Iterable<FillLimit>;
+  };
+  readonly whenDurable: () => Promise<void> | null;
+  readonly takers: TakerAccess;
+  readonly chainId: string;
+  readonly limits: {
+    readonly bodyParts: number;
+    readonly schemaErrors: number;
+    readonly queryPairs: number;
+    readonly timerMinSeconds: number;
+    readonly timerMaxSeconds: number;
+    readonly fillWindowSeconds: number;
+  };
+}
+
+/** POST, GET and DELETE /authorizations, POST /heartbeat, POST and GET /fill_limits; `socketOnly`: what sockets add. */
+export function protectionRoutes(parts: ProtectionRouteParts): {
+  readonly routes: Route[];
+  readonly socketOnly: Route[];
+} {
+  const { protections, connections, state, chainId, limits } = parts;
+  const checkAuthorization = compile(onChain(AuthorizationBody, chainId), limits.schemaErrors);
+  const checkHeartbeat = compile(onChain(HeartbeatBody, chainId), limits.schemaErrors);
+  const checkDisconnect = compile(onChain(DisconnectBody, chainId), limits.schemaErrors);
+  const checkLimit = compile(onChain(FillLimitBody, chainId), limits.schemaErrors);
+  const checkLimits = compile(onChain(FillLimitsQuery, chainId), limits.schemaErrors);
+
+  /** Reads the body, and renders what `carryOut` comes to. */
+  function acting<Body extends { readonly chainId: string; readonly provider: string }>(
+    check: Check<Body>,
+    carryOut: (body: Body, provider: Hex, caller: Caller, request: NetRequest) => Promise<ProtectionResult>,
+    render: (provider: Hex, caller: Caller, body: Body) => unknown,
+  ) {
+    return async (request: NetRequest, caller: Caller): Promise<NetResponse> => {
+      const parsed = readJson(request.body, limits.bodyParts);
+      if (!parsed.ok) return refuse(request, parsed.code, parsed.error);
+      const checked = check(parsed.value);
+      if (!checked.ok) return refuse(request, 'invalid_parameter', checked.errors);
+      const body = checked.value;
+      if (body.chainId !== chainId) return refuse(request, 'unsupported_chain', chainNotServed(null, chainId));
+      const provider = lower(body.provider);
+      const result = await carryOut(body, provider, caller, request);
+      return result.type === 'DONE'
+        ? json(JSON.stringify(render(provider, caller, body)))
+        : refused(request, caller, result);
+    };
+  }
+
+  function refused(
+    request: NetRequest,
+    caller: Caller,
+    result: Exclude<ProtectionResult, { readonly type: 'DONE' }>,
+  ): NetResponse {
+    switch (result.type) {
+      case 'BAD_SIGNATURE':
+        return refuse(request, 'invalid_signature', 'The provider did not sign this');
+      case 'NOT_AUTHORIZED':
+        return refuse(request, 'provider_not_authorized', `The provider has not authorised key ${caller.id}`);
+      case 'EXPIRED':
+        return refuse(request, { code: 'invalid_parameter', param: 'deadline' }, 'The deadline has passed');
+      case 'TOO_FAR_AHEAD':
+        return refuse(request, { code: 'invalid_parameter', param: 'deadline' }, 'The deadline is too far ahead');
+      case 'NONCE_SPENT':
+        return refuse(request, 'nonce_spent', 'The nonce counts no more');
+      case 'INVALID_SECONDS': {
+        const { timerMinSeconds, timerMaxSeconds, fillWindowSeconds } = limits;
+        const message = `Timers are 0, or ${timerMinSeconds} to ${timerMaxSeconds} seconds; windows 1 to ${fillWindowSeconds}`;
+        return refuse(request, 'invalid_parameter', message);
+      }
+      case 'NO_POOL':
+        return refuse(request, { code: 'pool_not_deployed', param: 'poolAddress' }, noPoolText('that address'));
+      case 'TOO_MANY':
+        return refuse(request, 'too_many_protections', 'As many are in force as may be');
+      case 'TOO_MANY_NONCES':
+        return rateLimited(request, result.retryAfterMs);
+      case 'NOT_NOW':
+        return notNow(request, result.refusal);
+    }
+  }
+
+  function consentOf({ nonce, deadline, signature, provider }: AuthorizationBody, caller: Caller): Consent {
+    if (nonce !== undefined && deadline !== undefined && signature !== undefined) {
+      const { r, s, v } = signature;
+      return { nonce: BigInt(nonce), deadline, signature: { r: lower(r), s: lower(s), v } };
+    }
+    return parts.takers.hasProven(caller, lower(provider)) ? 'PROVEN' : null;
+  }
+
+  function authorizationsJson(caller: Caller): AuthorizationsResult {
+    const authorizations = Array.from(state.authorizationsTo(caller.id), ({ provider, until, timers }) => ({
+      provider,
+      until,
+      heartbeatSeconds: timers.HEARTBEAT,
+      disconnectSeconds: timers.CONNECTION,
+    }));
+    return { keyId: caller.id, authorizations };
+  }
+
+  function timerJson(provider: Hex, caller: Caller, seconds: number): TimerResult {
+    return { provider, seconds, authorizedUntil: state.authorization(provider, caller.id)?.until ?? 0 };
+  }
+
+  function fillLimitsJson(provider: Hex): FillLimitsResult {
+    const fillLimits = Array.from(state.limitsOf(provider), ({ poolAddress, bounds }) => ({
+      poolAddress,
+      contracts: bounds.contracts.toString(),
+      fills: bounds.fills,
+      windowSeconds: bounds.seconds,
+    }));
+    return { provider, fillLimits: fillLimits.sort((a, b) => (a.poolAddress < b.poolAddress ? -1 : 1)) };
+  }
+
+  const changing = (type: 'AUTHORIZE' | 'REVOKE') =>
+    acting(
+      checkAuthorization,
+      (body, provider, caller) =>
+        protections.ask({ type, provider, keyId: caller.id, consent: consentOf(body, caller) }),
+      (_, caller) => authorizationsJson(caller),
+    );
+
+  async function listAuthorizations(_: NetRequest, caller: Caller): Promise<NetResponse> {
+    const text = JSON.stringify(authorizationsJson(caller));
+    await parts.whenDurable();
+    return json(text);
+  }
+
+  async function listLimits(request: NetRequest): Promise<NetResponse> {
+    const query = readQuery(request, checkLimits, limits.queryPairs);
+    if (!query.ok) return refuse(request, query.code, query.error);
+    if (query.value.chainId !== chainId) return refuse(request, 'unsupported_chain', chainNotServed(null, chainId));
+    const text = JSON.stringify(fillLimitsJson(lower(query.value.provider)));
+    await parts.whenDurable();
+    return json(text);
+  }
+
+  const routes: Route[] = [
+    { method: 'POST', path: '/authorizations', needsKey: true, handle: changing('AUTHORIZE') },
+    { method: 'DELETE', path: '/authorizations', needsKey: true, handle: changing('REVOKE') },
+    { method: 'GET', path: '/authorizations', needsKey: true, handle: listAuthorizations },
+    {
+      method: 'POST',
+      path: '/heartbeat',
+      needsKey: true,
+      handle: acting(
+        checkHeartbeat,
+        ({ timeoutSeconds: seconds }, provider, { id: keyId }) =>
+          protections.ask({ type: 'TIMER', kind: 'HEARTBEAT', provider, keyId, seconds }),
+        (provider, caller, { timeoutSeconds }) => timerJson(provider, caller, timeoutSeconds),
+      ),
+    },
+    {
+      method: 'POST',
+      path: '/fill_limits',
+      needsKey: true,
+      handle: acting(
+        checkLimit,
+        (body, provider, caller) => {
+          const { contracts, fills, windowSeconds: seconds, poolAddress } = body;
+          const bounds = { contracts: BigInt(contracts), fills, seconds };
+          return protections.ask({
+            type: 'FILL_LIMIT',
+            provider,
+            keyId: caller.id,
+            poolAddress: lower(poolAddress),
+            bounds: bounds.contracts === 0n && fills === 0 ? null : bounds,
+            consent: consentOf(body, caller),
+          });
+        },
+        (provider) => fillLimitsJson(provider),
+      ),
+    },
+    { method: 'GET', path: '/fill_limits', needsKey: true, handle: listLimits },
+  ];
+  const socketOnly: Route[] = [
+    {
+      method: 'POST',
+      path: CANCEL_ON_DISCONNECT,
+      needsKey: true,
+      handle: acting(
+        checkDisconnect,
+        ({ graceSeconds }, provider, caller, request) =>
+          connections.follow(caller.id, provider, graceSeconds, () => request.aborted),
+        (provider, caller, { graceSeconds }) => timerJson(provider, caller, graceSeconds),
+      ),
+    },
+  ];
+  return { routes, socketOnly };
+}
+
+/** What stands for a path where a call is of sockets alone. */
+export const CANCEL_ON_DISCONNECT = 'CANCEL_ON_DISCONNECT';

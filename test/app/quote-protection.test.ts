@@ -1,0 +1,249 @@
+import { deepStrictEqual as same } from 'node:assert';
+import fc from 'fast-check';
+import t from 'tap';
+import { QuoteProtection, type QuoteProtectionParts } from '../../src/app/quote-protection.js';
+import { limits } from '../../src/config/limits.js';
+import type { TimerKind } from '../../src/engine/command.js';
+import { EngineTime, Sequencer } from '../../src/engine/sequencer.js';
+import { ManualJournal } from '../engine/manual-journal.js';
+import { address, at, enter, MAKER, newEngine, originAt, quoteIdOf, sampleQuote, START } from '../engine/samples.js';
+import { ManualClock } from '../system/manual-clock.js';
+
+const KEY = 'key';
+const GRACE_MS = 30_000;
+const PER_RECORD = 2;
+const RETRY_MS = 500;
+const ANOTHER_MAKER = address(0x11);
+
+/** An engine whose time stands still, with the timers of one key; the clock of the timers is the test's. */
+function setUp() {
+  const clock = new ManualClock();
+  const journal = new ManualJournal();
+  const engine = newEngine();
+  const onFault = (error: unknown): never => {
+    throw error;
+  };
+  const time = new EngineTime(new ManualClock(), START * 1000);
+  const sequencer = new Sequencer({ engine, journal, time, expiredAtOnce: 100, onFault });
+  const parts: QuoteProtectionParts = {
+    ...{ engine, sequencer, clock, chainId: 421_613, nowSeconds: () => START },
+    signatures: { signer: () => null },
+    limits: { ...limits, timerGraceMs: GRACE_MS, withdrawalsPerRequest: PER_RECORD, journalRetryMs: RETRY_MS },
+  };
+  let protection = new QuoteProtection(parts);
+  /** All that is written is durable, and so is all that comes of that. */
+  const commit = async (): Promise<void> => {
+    for (let count = -1; count !== journal.appended.length;) {
+      count = journal.appended.length;
+      await journal.flush();
+      await Promise.resolve();
+    }
+  };
+  const ask = async (request: Parameters<QuoteProtection['ask']>[0]) => {
+    const asked = protection.ask(request);
+    await commit();
+    return asked;
+  };
+  const beat = (seconds: number, kind: TimerKind = 'HEARTBEAT') =>
+    ask({ type: 'TIMER', kind, provider: MAKER, keyId: KEY, seconds });
+  const authorize = () => ask({ type: 'AUTHORIZE', provider: MAKER, keyId: KEY, consent: 'PROVEN' });
+  const restart = (): void => {
+    protection.stop();
+    protection = new QuoteProtection(parts);
+    protection.start();
+  };
+  const post = (n: number, provider = MAKER): void => {
+    sequencer.submit(enter(sampleQuote({ n, provider })));
+  };
+  const withdrawals = () =>
+    journal.appended.flatMap(({ command }) => (command.type === 'WITHDRAW_QUOTES' ? [command] : []));
+  const advance = async (ms: number): Promise<void> => {
+    clock.advance(ms);
+    await commit();
+  };
+  return {
+    ...{ clock, journal, engine, sequencer, commit, beat, authorize, restart, post, withdrawals, advance },
+    shown: () => engine.orders().valid.map(({ quote }) => quote.quoteId),
+    timers: () => engine.protections.authorization(MAKER, KEY)?.timers,
+  };
+}
+
+async function authorized() {
+  const on = setUp();
+  await on.authorize();
+  return on;
+}
+
+t.test('a missed heartbeat withdraws all quotes of the provider, and no others', async (t) => {
+  const { post, beat, advance, withdrawals, shown, timers } = await authorized();
+  for (const n of [1, 2, 3, 4, 5]) post(n);
+  post(6, ANOTHER_MAKER);
+  await beat(60);
+  await advance(59_999);
+  t.equal(shown().length, 6);
+  await advance(1);
+  t.strictSame(shown(), [quoteIdOf(6)]);
+  t.strictSame(
+    withdrawals().map(({ quoteIds, reason }) => [quoteIds.length, reason]),
+    [
+      [2, 'HEARTBEAT_MISSED'],
+      [2, 'HEARTBEAT_MISSED'],
+      [1, 'HEARTBEAT_MISSED'],
+    ],
+    'so many in a record',
+  );
+  t.strictSame(timers(), { HEARTBEAT: 0, CONNECTION: 0 }, 'and is over');
+});
+
+t.test('each heartbeat gives the whole time again, a shorter one less', async (t) => {
+  const { post, beat, advance, shown } = await authorized();
+  post(1);
+  await beat(60);
+  await advance(50_000);
+  await beat(60);
+  await advance(50_000);
+  t.equal(shown().length, 1);
+  await beat(5);
+  await advance(5_000);
+  t.strictSame(shown(), []);
+});
+
+t.test('after a start each timer has its own time again, and at least the grace', async (t) => {
+  for (const [seconds, leftMs] of [
+    [5, GRACE_MS],
+    [60, 60_000],
+  ] as const) {
+    const { post, beat, advance, restart, shown } = await authorized();
+    post(1);
+    await beat(seconds);
+    await advance(4_000);
+    restart();
+    await advance(leftMs - 1);
+    t.equal(shown().length, 1);
+    await advance(1);
+    t.strictSame(shown(), []);
+  }
+});
+
+t.test('a process that ends in the middle of a withdrawal has the next one finish it', async (t) => {
+  const { post, beat, clock, restart, advance, shown, timers, journal } = await authorized();
+  for (const n of [1, 2, 3]) post(n);
+  await beat(5);
+  clock.advance(5_000);
+  t.equal(shown().length, 1, 'the second record waits until the first is durable');
+  restart();
+  await journal.flush();
+  t.equal(shown().length, 1);
+  t.equal(timers()?.HEARTBEAT, 5);
+  await advance(GRACE_MS);
+  t.strictSame([shown(), timers()?.HEARTBEAT], [[], 0]);
+});
+
+t.test('while nothing can be written a timer tries again', async (t) => {
+  const { post, beat, advance, journal, shown } = await authorized();
+  post(1);
+  await beat(5);
+  journal.refusing = 'STORAGE_FULL';
+  await advance(5_000);
+  t.equal(shown().length, 1);
+  journal.refusing = null;
+  await advance(RETRY_MS);
+  t.strictSame(shown(), []);
+});
+
+t.test('no timer outlives its authorisation', async (t) => {
+  const { post, beat, advance, sequencer, commit, shown } = await authorized();
+  post(1);
+  await beat(5);
+  sequencer.submit({ type: 'AUTHORIZE_KEY', provider: MAKER, owner: KEY, until: 0, signed: null });
+  await commit();
+  await advance(60_000);
+  t.equal(shown().length, 1);
+  t.strictSame(await beat(5), { type: 'NOT_AUTHORIZED' });
+});
+
+const QUOTES = [1, 2, 3, 4];
+const BASE_BLOCK = 50;
+/** Cancellations that a reorg can still undo. */
+const MOST_BLOCKS = 6;
+
+const quote = fc.constantFrom(...QUOTES);
+const kind = fc.constantFrom<TimerKind>('HEARTBEAT', 'CONNECTION');
+const step = fc.oneof(
+  fc.record({ do: fc.constant('POST' as const), quote }),
+  fc.record({ do: fc.constant('CANCEL' as const), quote }),
+  fc.record({ do: fc.constant('RESTORE' as const), quote }),
+  fc.record({ do: fc.constant('REORG' as const) }),
+  fc.record({ do: fc.constant('RESTART' as const) }),
+  fc.record({ do: fc.constant('RENEW' as const), kind, seconds: fc.constantFrom(0, 5, 20, 60) }),
+  fc.record({ do: fc.constant('WAIT' as const), ms: fc.constantFrom(1_000, 5_000, 20_000, 45_000) }),
+);
+
+t.test('after any heartbeats, disconnects and reorgs no view has a withdrawn quote or lacks a live one', async (t) => {
+  const property = fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 40, size: 'max' }), async (steps) => {
+    const { sequencer, commit, beat, restart, post, advance, shown, engine } = await authorized();
+    sequencer.submit({ type: 'ADVANCE_POSITION', position: at('settlement', BASE_BLOCK) });
+    const known = new Map<number, { isWithdrawn: boolean; isGone: boolean }>();
+    const timers = new Map<TimerKind, { seconds: number; leftMs: number }>();
+    let [block, branch] = [BASE_BLOCK, 0];
+    for (const each of steps) {
+      switch (each.do) {
+        case 'POST':
+          if (known.has(each.quote)) break;
+          post(each.quote);
+          known.set(each.quote, { isWithdrawn: false, isGone: false });
+          break;
+        case 'CANCEL': {
+          const one = known.get(each.quote);
+          if (one === undefined || one.isGone || block === BASE_BLOCK + MOST_BLOCKS) break;
+          block += 1;
+          const position = at('settlement', block, branch);
+          const quoteId = quoteIdOf(each.quote);
+          sequencer.submit({ type: 'CANCEL_QUOTE', quoteId, origin: originAt(block), position });
+          one.isGone = true;
+          break;
+        }
+        case 'RESTORE': {
+          const quoteIds = [quoteIdOf(each.quote)];
+          sequencer.submit({ type: 'RESTORE_QUOTES', provider: MAKER, quoteIds, signed: null });
+          const one = known.get(each.quote);
+          if (one !== undefined) one.isWithdrawn = false;
+          break;
+        }
+        case 'REORG': {
+          const restated = [...known].map(([n]) => ({
+            quoteId: quoteIdOf(n),
+            state: { fillableSize: 10n, reason: null },
+          }));
+          const position = at('settlement', BASE_BLOCK);
+          sequencer.submit({ type: 'REWIND_SETTLEMENT', position, settlementBlock: BASE_BLOCK, restated });
+          [block, branch] = [BASE_BLOCK, branch + 1];
+          for (const one of known.values()) one.isGone = false;
+          break;
+        }
+        case 'RESTART':
+          restart();
+          for (const timer of timers.values()) timer.leftMs = Math.max(timer.seconds * 1000, GRACE_MS);
+          break;
+        case 'RENEW':
+          await beat(each.seconds, each.kind);
+          if (each.seconds === 0) timers.delete(each.kind);
+          else timers.set(each.kind, { seconds: each.seconds, leftMs: each.seconds * 1000 });
+          break;
+        case 'WAIT':
+          await advance(each.ms);
+          for (const [name, timer] of timers) {
+            timer.leftMs -= each.ms;
+            if (timer.leftMs > 0) continue;
+            timers.delete(name);
+            for (const one of known.values()) one.isWithdrawn = true;
+          }
+      }
+      await commit();
+      const live = [...known].filter(([, { isWithdrawn, isGone }]) => !isWithdrawn && !isGone);
+      same(shown().sort(), live.map(([n]) => quoteIdOf(n)).sort());
+      engine.checkInvariants();
+    }
+  });
+  await t.resolves(fc.assert(property, { numRuns: 300 }));
+});
