@@ -83,8 +83,9 @@ async def until(is_so: Callable[[], Any]) -> None:
 class Service:
     """One local set-up: `start` and `stop` may follow one another."""
 
-    def __init__(self, data: Path) -> None:
+    def __init__(self, data: Path, *words: str) -> None:
         self.data = data
+        self._words = words
         self._ready_file = data / "ready.json"
         self._process: subprocess.Popen[bytes] | None = None
         with socket.socket() as free:
@@ -94,7 +95,7 @@ class Service:
 
     def start(self) -> None:
         words = ["serve", "--profile", "local", "--port", str(self._port), "--data-dir", str(self.data)]
-        words += ["--ready-file", str(self._ready_file), "--log-level", "warn"]
+        words += ["--ready-file", str(self._ready_file), "--log-level", "warn", *self._words]
         self._process = subprocess.Popen(["node", "dist/src/cli/quotebook.js", *words], cwd=ROOT)
         deadline = time.monotonic() + START_SECONDS
         while not self._ready_file.exists():
@@ -122,6 +123,10 @@ class Service:
     @property
     def maker(self) -> Account:
         return Account(self.ready["accounts"][1]["privateKey"])
+
+    @property
+    def taker_account(self) -> Account:
+        return Account(self.ready["accounts"][2]["privateKey"])
 
     @property
     def taker(self) -> str:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import random
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from quotebook import Client, ConnectionLostError, EventsLostError, FollowState, RefusedError
+from quotebook import ApiError, Client, ConnectionLostError, EventsLostError, FollowState, RefusedError
 
 from .conftest import ONE, SOON, Disturber, Service, run_async, until
 
@@ -248,3 +250,42 @@ async def test_a_server_that_is_silent_is_left(service: Service) -> None:
         await until(lambda: stream.state is FollowState.WAITING)
         link.change = lambda message: [message]
         await stream.when_live(SOON)
+
+
+@run_async
+async def test_a_proven_taker_follows_its_private_quotes_over_lost_connections(tmp_path: Path) -> None:
+    service = Service(tmp_path, "--privacy", "proven")
+    await asyncio.to_thread(service.start)
+    try:
+        address, taker = service.pool(0)["poolAddress"], service.taker_account
+        async with Disturber(service) as link, service.client() as client, service.client(link.url) as feed:
+            with pytest.raises(ApiError, match="has not proven"):
+                await client.rest.rfq_quotes(pool_address=address, side="ask", taker=taker.address)
+            with pytest.raises(ApiError, match="domain evil.example"):
+                await client.sign_in(taker, domain="evil.example")
+            result = await client.sign_in(taker)
+            assert client.session is not None and client.session.token == result["token"]
+            assert client.session.token not in repr(client.session)
+            quote_id = await post(client, service, 0, ONE // 10, taker=taker.address)
+            found = await client.rest.rfq_quotes(pool_address=address, side="ask", taker=taker.address)
+            assert [quote["quoteId"] for quote in found] == [quote_id]
+            feed._credentials.session = client.session
+            quotes = feed.follow_quotes(pool_address=address, taker=taker.address)
+            await quotes.when_live(SOON)
+            await link.cut()
+            await until(lambda: quotes.state is FollowState.WAITING)
+            await quotes.when_live(SOON)
+            assert quotes.book.get(quote_id) is not None
+            client._credentials.session = replace(client.session, token="qbs_ended")
+            assert (await client.rest.ready())["ready"]
+            with pytest.raises(ApiError, match="has not proven"):
+                await client.rest.rfq_quotes(pool_address=address, side="ask", taker=taker.address)
+            assert client.session is None, "the key is used again"
+            await client.sign_in(taker)
+            await client.sign_out()
+            assert client.session is None
+            await client.sign_in(taker, keep="key")
+            assert client.session is None
+            assert await client.rest.rfq_quotes(pool_address=address, side="ask", taker=taker.address) == found
+    finally:
+        await asyncio.to_thread(service.stop)

@@ -39,6 +39,8 @@ async def test_a_signed_quote_is_published_and_read_back(service: Service) -> No
         assert (await client.rest.orders(quote_ids=[]))["validQuotes"] == []
         page = await client.rest.orders(provider=service.maker.address, limit=1)
         assert len(page["validQuotes"]) == 1
+        book = await client.rest.book(pool["poolAddress"], depth=1)
+        assert [level["price"] for level in book["asks"]] == [str(ONE // 20)]
         tickers = await client.rest.tickers()
         ticker = next(each for each in tickers["tickers"] if each["poolAddress"] == pool["poolAddress"])
         assert ticker["ask"] is not None and ticker["ask"]["price"] == str(ONE // 20)

@@ -204,3 +204,29 @@ def test_types_of_a_newer_server_change_nothing() -> None:
     assert reader.take({"type": "WHATEVER", "key": of_type("QUOTES_SNAPSHOT")["key"]}) == []
     with pytest.raises(LookupError):
         reader.take({"type": "POST_QUOTE", "key": of_type("QUOTES_SNAPSHOT")["key"], "seq": 4712})
+
+
+def test_a_withdrawn_quote_leaves_the_book_and_comes_back() -> None:
+    reader = Reader()
+    (quote,) = reader.content.book
+    withdrawn = {**of_type("WITHDRAW_QUOTE"), "seq": 4712, "prevSeq": 4711, "body": quote}
+    reader.take({**withdrawn, "key": of_type("QUOTES_SNAPSHOT")["key"]})
+    assert len(reader.content.book) == 0
+    reader.take({**withdrawn, "type": "RESTORE_QUOTE", "seq": 4713, "prevSeq": 4712})
+    assert list(reader.content.book) == [quote]
+    assert (reader.events, reader.resyncs) == ([4712, 4713], [])
+
+
+def test_trades_are_numbered_and_keep_no_book() -> None:
+    subscription = Subscription(FILTER, EventsContent("TRADES"))
+    trade, undone = of_type("TRADE"), of_type("UNDO_TRADES")
+    events: list[str] = []
+    subscription.events.add(lambda event: events.append(event["type"]))
+    assert subscription.start() == [{"type": "FILTER", "channel": "TRADES", "body": FILTER}]
+    place = {"channel": "TRADES", "keys": [trade["key"]], "seq": trade["prevSeq"], "epoch": "5f0c1d2e9a7b4c38"}
+    subscription.take({"type": "INFO", "body": place, "message": ""})
+    subscription.take(trade)
+    subscription.take({**undone, "seq": trade["seq"] + 1, "prevSeq": trade["seq"]})
+    assert events == ["TRADE", "UNDO_TRADES"]
+    (asked,) = subscription.take({**trade, "seq": trade["seq"] + 9, "prevSeq": trade["seq"] + 8})
+    assert asked["body"] == {**FILTER, "epoch": "5f0c1d2e9a7b4c38", "fromSeq": trade["seq"] + 1}

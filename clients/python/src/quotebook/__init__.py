@@ -12,9 +12,11 @@ from .feed import (
     FollowedQuotes,
     FollowedRfqs,
     FollowedTickers,
+    FollowedTrades,
     Timeouts,
 )
 from .rest import Rest
+from .sign_in import Session
 from .signing import (
     Account,
     QuoteTerms,
@@ -45,6 +47,7 @@ __all__ = [
     "FollowedQuotes",
     "FollowedRfqs",
     "FollowedTickers",
+    "FollowedTrades",
     "Level",
     "LevelBook",
     "QuoteBook",
@@ -53,6 +56,7 @@ __all__ = [
     "RefusedError",
     "Rest",
     "ResyncCause",
+    "Session",
     "SignatureError",
     "SignedQuote",
     "Timeouts",

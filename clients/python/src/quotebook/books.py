@@ -100,7 +100,7 @@ class QuoteBook:
         return self._keys.setdefault(key, _KeyedQuotes())
 
 
-_ENTERING = ("POST_QUOTE", "REVALIDATE_QUOTE", "FILL_QUOTE")
+_ENTERING = ("POST_QUOTE", "REVALIDATE_QUOTE", "RESTORE_QUOTE", "FILL_QUOTE")
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,8 @@ import asyncio
 import time
 from collections.abc import Mapping
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
+from urllib.parse import urlsplit
 
 from .feed import (
     FeedOptions,
@@ -17,12 +18,14 @@ from .feed import (
     FollowedQuotes,
     FollowedRfqs,
     FollowedTickers,
+    FollowedTrades,
     Timeouts,
     ask_once,
 )
 from .rest import Rest
+from .sign_in import Credentials, Session, sign_in_message
 from .signing import Account, QuoteTerms, SignedQuote
-from .wire import ZERO_ADDRESS, PoolKey, Side
+from .wire import ZERO_ADDRESS, PoolKey, Side, VerifiedSignIn
 
 _DEFAULT_LIFE_SECONDS = 3600
 #: So many quotes of one client in a millisecond have salts of their own; below 2^53 until the year 2255.
@@ -41,11 +44,13 @@ class Client:
 
     def __init__(self, url: str, api_key: str, chain_id: str | int, *, timeouts: Timeouts | None = None) -> None:
         #: The HTTP routes.
-        self.rest = Rest(url, api_key, chain_id)
+        self._credentials = Credentials(api_key)
+        self.rest = Rest(url, self._credentials, chain_id)
+        self._url = url.rstrip("/")
         self._chain_id = str(chain_id)
         # ws: for http:, wss: for https:.
         feed_url = "ws" + url.rstrip("/").removeprefix("http")
-        self._options = FeedOptions(feed_url, api_key.strip(), timeouts or Timeouts())
+        self._options = FeedOptions(feed_url, self._credentials, timeouts or Timeouts())
         self._followed: list[Followed[Any]] = []
         self._last_salt = 0
 
@@ -61,6 +66,39 @@ class Client:
         """Ends everything that is followed."""
         followed, self._followed = self._followed, []
         await asyncio.gather(*(each.close() for each in followed))
+
+    @property
+    def session(self) -> Session | None:
+        """It stands for the key. None: the client has not signed in, or the server has refused its token."""
+        return self._credentials.session
+
+    async def sign_in(
+        self, account: Account, *, domain: str | None = None, keep: Literal["session", "key"] = "session"
+    ) -> VerifiedSignIn:
+        """Proves the account's address, so that a service with `privacy` proven shows what is private to it.
+
+        From then on calls and new connections use the session. With `keep="key"` the API key has proven the address.
+        `domain` is the host that the signer means, by default that of the client's URL.
+        """
+        service = urlsplit(self._url)
+        meant = domain or service.netloc
+        uri = f"{service.scheme}://{meant}" if meant == service.netloc else f"https://{meant}"
+        nonce = await self.rest.sign_in_nonce()
+        message = sign_in_message(
+            domain=meant, uri=uri, address=account.address, chain_id=self._chain_id, nonce=nonce
+        )
+        result = await self.rest.verify_sign_in(message, account.sign_message(message), keep=keep)
+        token, expires_at = result["token"], result["expiresAt"]
+        if token is not None and expires_at is not None:
+            self._credentials.session = Session(result["address"], token, expires_at)
+        return result
+
+    async def sign_out(self) -> None:
+        """Ends the session on the server, which closes its connections; they are opened again with the key."""
+        session = self._credentials.session
+        if session is not None:
+            await self.rest.end_session()
+            self._credentials.drop(session.token)
 
     def follow_quotes(
         self,
@@ -108,6 +146,15 @@ class Client:
     ) -> FollowedCover:
         """Keeps the quotes that cover `size` (1e-18 contracts) best. `side` is the book's: `ask` to buy."""
         return self._add(FollowedCover(self._options, self._filter(pool_address, side, provider, taker, size)))
+
+    def follow_trades(
+        self,
+        *,
+        pool_address: str | None = None,
+        provider: str | None = None,
+    ) -> FollowedTrades:
+        """Reports fills on the settlement chain from now on."""
+        return self._add(FollowedTrades(self._options, self._filter(pool_address, None, provider, None, None)))
 
     def follow_rfqs(
         self,

@@ -19,6 +19,7 @@ from websockets.typing import Subprotocol
 
 from .books import LevelBook, QuoteBook
 from .errors import ConnectionLostError, EventsLostError, RefusedError
+from .sign_in import Credentials
 from .subscription import (
     Content,
     CoverContent,
@@ -33,7 +34,7 @@ from .subscription import (
     Subscription,
     TickersContent,
 )
-from .wire import BookChange, Cover, Heartbeat, QuoteEvent, Rfq, Ticker
+from .wire import BookChange, Cover, Heartbeat, QuoteEvent, Rfq, Ticker, Trade
 
 logger = logging.getLogger("quotebook")
 
@@ -68,7 +69,7 @@ class Timeouts:
 class FeedOptions:
     #: ws: or wss:.
     url: str
-    api_key: str
+    credentials: Credentials
     timeouts: Timeouts
 
 
@@ -101,7 +102,13 @@ async def _open(options: FeedOptions) -> AsyncIterator[Any]:
     ) as socket:
         if socket.subprotocol != _SUBPROTOCOL:
             raise Reconnect("The server does not speak the feed's subprotocol")
-        await _ask(socket, {"type": "AUTH", "apiKey": options.api_key, "body": None}, options.timeouts.answer)
+        key = options.credentials.current
+        try:
+            await _ask(socket, {"type": "AUTH", "apiKey": key, "body": None}, options.timeouts.answer)
+        except RefusedError as error:
+            if str(error) == _UNKNOWN_KEY and options.credentials.drop(key):
+                raise Reconnect("The session has ended") from error
+            raise
         yield socket
 
 
@@ -378,3 +385,10 @@ class FollowedRfqs(Followed[Rfq]):
 
     def __init__(self, options: FeedOptions, filter_body: Message) -> None:
         super().__init__(options, filter_body, EventsContent("RFQ"))
+
+
+class FollowedTrades(Followed[Trade]):
+    """Fills on the settlement chain from now on. After `on_resync` some may be missing: GET /trades has them."""
+
+    def __init__(self, options: FeedOptions, filter_body: Message) -> None:
+        super().__init__(options, filter_body, EventsContent("TRADES"))

@@ -12,7 +12,9 @@ from urllib.parse import quote as url_quote
 from urllib.parse import urlsplit
 
 from .errors import ApiError, QuotebookError
+from .sign_in import Credentials
 from .wire import (
+    Book,
     CheckedQuote,
     DeployedPools,
     Number,
@@ -27,6 +29,7 @@ from .wire import (
     Side,
     Tickers,
     VaultQuote,
+    VerifiedSignIn,
 )
 
 #: A settlement may take a minute.
@@ -48,7 +51,7 @@ class Rest:
     def __init__(
         self,
         url: str,
-        api_key: str,
+        api_key: str | Credentials,
         chain_id: str | int,
         *,
         timeout: float = DEFAULT_TIMEOUT_SECONDS,
@@ -58,7 +61,7 @@ class Rest:
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
             raise ValueError(f"Not the URL of a service: {url}")
         self._url = parts
-        self._api_key = api_key.strip()
+        self._credentials = Credentials(api_key) if isinstance(api_key, str) else api_key
         self._chain_id = str(chain_id)
         self._timeout = timeout
         self._max_answer_bytes = max_answer_bytes
@@ -118,6 +121,10 @@ class Rest:
         }
         return cast(Orders, await self._get("/orders", self._of_chain(query)))
 
+    async def book(self, pool: str, *, depth: int | None = None) -> Book:
+        """The price levels of a pool's public quotes. `pool`: its address, or the name of its option."""
+        return cast(Book, await self._get(f"/book/{url_quote(pool, safe='')}", self._of_chain({"depth": depth})))
+
     async def tickers(self) -> Tickers:
         """Every pool's best prices, and what was filled in 24 hours."""
         return cast(Tickers, await self._get("/tickers", self._of_chain({})))
@@ -159,6 +166,21 @@ class Rest:
         """Settles the operator's positions in 1 to 1,000 expired options."""
         return cast(Settled, await self._post("/pool/settle", list(options)))
 
+    async def sign_in_nonce(self) -> str:
+        """For one sign-in message of the key; `Client.sign_in` does all of it."""
+        return cast(str, (await self._post("/auth/nonce", {}))["nonce"])
+
+    async def verify_sign_in(
+        self, message: str, signature: str, *, keep: Literal["session", "key"] = "session"
+    ) -> VerifiedSignIn:
+        """Proves an address with a signed message."""
+        body = {"message": message, "signature": signature, "keep": keep}
+        return cast(VerifiedSignIn, await self._post("/auth/verify", body))
+
+    async def end_session(self) -> bool:
+        """Ends the session whose token is sent as the key. False: it was an API key."""
+        return cast(bool, (await self._post("/auth/signout", {}))["signedOut"])
+
     async def ready(self) -> Readiness:
         """Whether the server has read both chains to their heads, and why not."""
         status, body, is_json, headers = await self._ask("GET", "/ready", None)
@@ -183,17 +205,22 @@ class Rest:
         return body
 
     async def _ask(self, method: str, path: str, sent: bytes | None) -> tuple[int, Any, bool, Mapping[str, str]]:
-        status, text, headers = await asyncio.to_thread(self._exchange, method, path, sent)
+        key = self._credentials.current
+        status, text, headers = await asyncio.to_thread(self._exchange, key, method, path, sent)
+        # A session that has ended: the server has done nothing, and the key may still be good.
+        if status == 401 and self._credentials.drop(key):
+            key = self._credentials.current
+            status, text, headers = await asyncio.to_thread(self._exchange, key, method, path, sent)
         try:
             return status, json.loads(text, parse_float=Decimal), True, headers
         except ValueError:
             message = text[:_SHOWN_CHARACTERS].decode(errors="replace")
             return status, {"message": message} if message else None, False, headers
 
-    def _exchange(self, method: str, path: str, sent: bytes | None) -> tuple[int, bytes, Mapping[str, str]]:
+    def _exchange(self, api_key: str, method: str, path: str, sent: bytes | None) -> tuple[int, bytes, Mapping[str, str]]:
         kind = HTTPSConnection if self._url.scheme == "https" else HTTPConnection
         connection = kind(cast(str, self._url.hostname), self._url.port, timeout=self._timeout)
-        headers = {"x-apikey": self._api_key}
+        headers = {"x-apikey": api_key}
         if sent is not None:
             headers["content-type"] = "application/json"
         try:

@@ -108,6 +108,12 @@ class Account:
         v = next(v for v in (27, 28) if _recovered(digest, r, s, v) == self.address)
         return {"r": _word_text(r), "s": _word_text(s), "v": v}
 
+    def sign_message(self, text: str) -> str:
+        """Signs a text as wallets do (EIP-191)."""
+        data = text.encode()
+        signature = self.sign_digest(keccak256(b"\x19Ethereum Signed Message:\n" + str(len(data)).encode() + data))
+        return f"{signature['r']}{signature['s'][2:]}{signature['v']:02x}"
+
     def sign_quote(self, chain_id: str | int, pool_address: str, pool_key: PoolKey, terms: QuoteTerms) -> SignedQuote:
         """`chain_id`: the settlement chain's."""
         digest = quote_digest(domain_separator(chain_id, pool_address), self.address, terms)
@@ -124,6 +130,13 @@ class Account:
             "signature": self.sign_digest(digest),
         }
         return SignedQuote(f"0x{digest.hex()}", posted)
+
+
+def checksum_address(address: str) -> str:
+    """With the capitals of EIP-55."""
+    digits = _bytes_of(address, 20, "address").hex()
+    hashed = keccak256(digits.encode()).hex()
+    return "0x" + "".join(digit.upper() if int(nibble, 16) > 7 else digit for digit, nibble in zip(digits, hashed))
 
 
 def domain_separator(chain_id: str | int, pool_address: str) -> bytes:
@@ -223,6 +236,7 @@ __all__ = [
     "QuoteTerms",
     "SignatureError",
     "SignedQuote",
+    "checksum_address",
     "domain_separator",
     "keccak256",
     "level_term",

@@ -18,7 +18,7 @@ from .wire import Cover, Ticker
 logger = logging.getLogger("quotebook")
 
 Message = dict[str, Any]
-Channel = Literal["QUOTES", "RFQ", "ORDERBOOK", "TICKER", "COVER"]
+Channel = Literal["QUOTES", "RFQ", "ORDERBOOK", "TICKER", "COVER", "TRADES"]
 
 
 class FollowState(Enum):
@@ -204,12 +204,12 @@ class CoverContent:
 
 
 class EventsContent:
-    """Events of QUOTES or RFQ from now on, without a book."""
+    """Events of QUOTES, RFQ or TRADES from now on, without a book."""
 
     has_book = False
     can_resume = True
 
-    def __init__(self, channel: Literal["QUOTES", "RFQ"]) -> None:
+    def __init__(self, channel: Literal["QUOTES", "RFQ", "TRADES"]) -> None:
         self.channel: Channel = channel
 
     def clear(self) -> None:
@@ -222,19 +222,32 @@ class EventsContent:
         return None
 
     def apply(self, message: Message) -> object:
-        events = _RFQ_EVENTS if self.channel == "RFQ" else _QUOTE_EVENTS
-        return message if message["type"] in events else None
+        return message if message["type"] in _EVENTS[self.channel] else None
 
     def snapshot_event(self, message: Message) -> object:
         return None
 
 
 _QUOTE_EVENTS = frozenset(
-    f"{what}_QUOTE" for what in ("POST", "FILL", "REMOVE", "CANCEL", "EXPIRE", "INVALIDATE", "REVALIDATE", "UNDO")
+    f"{what}_QUOTE"
+    for what in (
+        "POST",
+        "FILL",
+        "REMOVE",
+        "CANCEL",
+        "EXPIRE",
+        "INVALIDATE",
+        "REVALIDATE",
+        "UNDO",
+        "WITHDRAW",
+        "RESTORE",
+    )
 )
 _SNAPSHOTS = frozenset(("QUOTES_SNAPSHOT", "ORDERBOOK_SNAPSHOT", "TICKER_SNAPSHOT"))
 _RFQ_EVENTS = frozenset(("RFQ", "RFQ_UPDATE"))
-_UPDATES = _QUOTE_EVENTS | _RFQ_EVENTS | {"ORDERBOOK_UPDATE"}
+_TRADE_EVENTS = frozenset(("TRADE", "UNDO_TRADES"))
+_EVENTS = {"QUOTES": _QUOTE_EVENTS, "RFQ": _RFQ_EVENTS, "TRADES": _TRADE_EVENTS}
+_UPDATES = _QUOTE_EVENTS | _RFQ_EVENTS | _TRADE_EVENTS | {"ORDERBOOK_UPDATE"}
 
 
 class _Positions:

@@ -103,6 +103,8 @@ class Ticker(TypedDict):
     bid: BestPrice | None
     ask: BestPrice | None
     filledSize24h: str
+    #: None: not known. Absent: the server is older.
+    volume24h: NotRequired[str | None]
 
 
 class Tickers(TypedDict):
@@ -173,6 +175,14 @@ class VaultQuote(TypedDict):
     fee: Number
 
 
+class VerifiedSignIn(TypedDict):
+    address: str
+    #: None: the API key has proven the address.
+    token: str | None
+    #: Unix seconds.
+    expiresAt: int | None
+
+
 class Readiness(TypedDict):
     ready: bool
     reasons: list[str]
@@ -227,10 +237,28 @@ class Rfq(_Numbered, total=False):
     terms: dict[str, Any]
 
 
+class Trade(_Numbered):
+    """TRADE: a fill, `body` as in GET /trades. UNDO_TRADES: the trades of all blocks after `body.blockNumber` are undone."""
+
+    type: Literal["TRADE", "UNDO_TRADES"]
+    body: dict[str, Any]
+
+
 class PriceLevel(TypedDict):
     price: str
     size: str
     count: int
+
+
+class Book(TypedDict):
+    epoch: str
+    seq: int
+    tsMs: int
+    poolAddress: str
+    instrument: str | None
+    levelsHash: str
+    bids: list[PriceLevel]
+    asks: list[PriceLevel]
 
 
 class PriceLevels(TypedDict):
