@@ -4,41 +4,31 @@ import {
   type OrderbookClient,
   type OrderbookQuote,
   type OrdersResult,
-  type RfqEvent,
 } from 'quotebook/client';
-import { contracts } from './amounts.js';
+import { contracts, drawn } from './amounts.js';
 import { cancelCall, closeCall } from './contract-calls.js';
-import { byId, create, replaceChildren, setText } from './elements.js';
+import { byId, create, fillRows, setText, tableRow } from './elements.js';
 import type { Market } from './market.js';
-import { nameOf, premiumText } from './option.js';
-import type { RequestedQuote } from './quote-view.js';
-import { problemText, shortAddress, type Wallet } from './wallet.js';
+import { nameOf, premiumText, premiumToken } from './option.js';
+import type { Trade } from './trades-view.js';
+import { problemText, type Wallet } from './wallet.js';
 
 /** How often balances and positions are read anew; quotes are read as well whenever one of the wallet's changes. */
 const READ_EVERY_MS = 10_000;
 const QUOTES_AFTER_MS = 300;
-/** Requests for quotes that are kept, newest first. */
-const REQUESTS = 12;
-
-interface Inbox extends RequestedQuote {
-  readonly poolAddress: string;
-  readonly tsMs: number;
-}
-
-/** The wallet's quotes, positions and balances, and the takers' requests that it may answer. */
+/** Positions whose trades are read, and how many of the newest of each pool. */
+const VALUED = 20;
+const TRADES_READ = '500';
+/** The wallet's quotes, positions and balances. */
 export class AccountView {
   readonly #market: Market;
-  readonly #onAnswer: (poolAddress: string, request: RequestedQuote) => void;
   #client: OrderbookClient | null = null;
   #wallet: Wallet | null = null;
   #timer: ReturnType<typeof setInterval> | undefined;
   #quotesTimer: ReturnType<typeof setTimeout> | undefined;
-  readonly #requests: Inbox[] = [];
 
-  /** `onAnswer`: the user wants to quote for a request. */
-  constructor(market: Market, onAnswer: (poolAddress: string, request: RequestedQuote) => void) {
+  constructor(market: Market) {
     this.#market = market;
-    this.#onAnswer = onAnswer;
     byId('cancel-all').addEventListener('click', () => void this.#cancelAll());
   }
 
@@ -64,27 +54,6 @@ export class AccountView {
     this.#quotesTimer = setTimeout(() => void this.refresh(), QUOTES_AFTER_MS);
   }
 
-  heardRequest({ tsMs, body }: RfqEvent): void {
-    const poolAddress = 'poolAddress' in body ? body.poolAddress.toLowerCase() : this.#market.addressOf(body.poolKey);
-    if (poolAddress === undefined) return;
-    this.#requests.unshift({ poolAddress, tsMs, side: body.side, size: BigInt(body.size), taker: body.taker });
-    this.#requests.splice(REQUESTS);
-    const rows = this.#requests.map((request) => {
-      const { poolAddress: address, side, size, taker } = request;
-      return row(
-        [
-          this.#name(address),
-          side === 'ask' ? 'wants to buy' : 'wants to sell',
-          contracts(size),
-          shortAddress(taker),
-          new Date(request.tsMs).toLocaleTimeString([], { hour12: false }),
-        ],
-        ['Quote', () => this.#onAnswer(address, request)],
-      );
-    });
-    fill('requests-rows', rows, 'No taker has asked yet.');
-  }
-
   async #readQuotes(): Promise<void> {
     await this.#read('quotes-rows', async (client, { address }) => {
       const found = await client.rest.orders({ provider: address });
@@ -97,7 +66,8 @@ export class AccountView {
         const pool = this.#market.pool(quote.poolAddress);
         const side = quote.isBuy ? 'bid' : 'ask';
         const price = BigInt(quote.price);
-        return row(
+        return tableRow(
+          quote.quoteId,
           [
             this.#name(quote.poolAddress),
             side,
@@ -105,10 +75,10 @@ export class AccountView {
             contracts(BigInt(quote.fillableSize)),
             state,
           ],
-          ['Cancel', () => void this.#send(cancelCall(quote.poolAddress, [quote.quoteId]), 'Cancelled')],
+          [['Cancel', () => void this.#send(cancelCall(quote.poolAddress, [quote.quoteId]), 'Cancelled')]],
         );
       });
-      fill('quotes-rows', rows, 'This wallet has no public quotes. Place one beside the book.');
+      fillRows(byId('quotes-rows'), rows, 'This wallet has no public quotes. Place one beside the book.');
     });
   }
 
@@ -116,26 +86,56 @@ export class AccountView {
     await this.#read('positions-rows', async (client, { address }) => {
       const { open, expired } = await client.rest.optionBalances(address);
       const positions = [...open.map((each) => ({ ...each, isExpired: false })), ...expired.map(asExpired)];
-      const rows = positions.map(({ name, amount, exposure, token_address: pool, isExpired }) => {
+      const pools = [...new Set(positions.map(({ token_address: pool }) => pool.toLowerCase()))].slice(0, VALUED);
+      const trades = await Promise.all(
+        pools.map(async (poolAddress) => client.rest.trades({ poolAddress: poolAddress as Hex, limit: TRADES_READ })),
+      );
+      const held = new Map(pools.map((pool, i) => [pool, holdingOf(trades[i]?.trades ?? [], address)]));
+      const rows = positions.map((position) => {
+        const { name, amount, exposure, token_address: pool, isExpired } = position;
         const label = exposure === 'LONG' ? 'Exercise' : 'Settle';
         const close = (): void => void this.#send(closeCall(pool, exposure), `${label}d`);
-        return row(
-          [name, exposure.toLowerCase(), String(amount), isExpired ? 'expired' : 'open'],
-          isExpired ? [label, close] : null,
+        return tableRow(
+          `${pool} ${exposure}`,
+          [
+            name,
+            exposure.toLowerCase(),
+            String(amount),
+            ...this.#profit(position, held.get(pool.toLowerCase())),
+            isExpired ? 'expired' : 'open',
+          ],
+          isExpired ? [[label, close]] : [],
         );
       });
-      fill('positions-rows', rows, 'This wallet has no positions. Take a size beside the book.');
+      fillRows(byId('positions-rows'), rows, 'This wallet has no positions. Take a size beside the book.');
     });
+  }
+
+  /** Average price of the wallet's own trades, the mark, and what closing at the mark would bring, without fees. */
+  #profit({ amount, exposure, token_address }: Position, holding: Holding | undefined): readonly (string | Node)[] {
+    const pool = this.#market.pool(token_address.toLowerCase());
+    if (pool === undefined) return ['–', '–', '–'];
+    const mark = this.#market.mark(pool);
+    const digits = this.#market.digits(pool, mark ?? undefined);
+    const markText = mark === null ? '–' : premiumText(pool, mark, 'bid', digits);
+    const sign = exposure === 'LONG' ? 1n : -1n;
+    // Contracts that came otherwise, or were traded before the server's oldest trade, have no price here.
+    const isKnown = holding !== undefined && Math.abs(drawn(holding.net * sign) - amount) < 1e-9;
+    const average = isKnown ? averageOf(holding) : null;
+    if (average === null || holding === undefined) return ['–', markText, '–'];
+    const averageText = premiumText(pool, average, exposure === 'LONG' ? 'ask' : 'bid', digits);
+    if (mark === null) return [averageText, markText, '–'];
+    const profit = ((mark - average) * holding.net) / ONE;
+    const text = premiumText(pool, profit < 0n ? -profit : profit, profit < 0n ? 'ask' : 'bid', digits);
+    const signed = `${profit < 0n ? '−' : '+'}${text} ${premiumToken(pool)}`;
+    return [averageText, markText, create('span', profit < 0n ? 'ask-text' : 'bid-text', signed)];
   }
 
   async #readBalances(): Promise<void> {
     await this.#read('balances-rows', async (client, { address }) => {
       const { success } = await client.rest.collateralBalances(address);
-      fill(
-        'balances-rows',
-        success.map(({ symbol, balance }) => row([symbol, String(balance)], null)),
-        'No tokens.',
-      );
+      const rows = success.map(({ symbol, balance }) => tableRow(symbol, [symbol, String(balance)]));
+      fillRows(byId('balances-rows'), rows, 'No tokens.');
     });
   }
 
@@ -178,6 +178,41 @@ export class AccountView {
   }
 }
 
+type Position = OptionBalances['open'][number];
+
+const ONE = 10n ** 18n;
+
+/** What a wallet's own trades in a pool add up to. */
+interface Holding {
+  /** 1e-18 contracts; below 0: sold more than bought. */
+  readonly net: bigint;
+  /** Of `net` at the prices that they were opened for, 1e-36. */
+  readonly cost: bigint;
+}
+
+/** 1e-18, as on the wire; null: nothing is held. */
+function averageOf({ net, cost }: Holding): bigint | null {
+  return net === 0n ? null : cost / net;
+}
+
+/** By the average cost: what closes a part of a position leaves the average of the rest as it is. `trades`: newest first. */
+function holdingOf(trades: readonly Trade[], wallet: string): Holding {
+  const own = wallet.toLowerCase();
+  let [net, cost] = [0n, 0n];
+  for (const { taker, provider, side, size, price } of [...trades].reverse()) {
+    const isTaker = taker.toLowerCase() === own;
+    if (!isTaker && provider.toLowerCase() !== own) continue;
+    const change = isTaker === (side === 'buy') ? BigInt(size) : -BigInt(size);
+    const isOpening = net === 0n || net > 0n === change > 0n;
+    const after = net + change;
+    if (isOpening) cost += change * BigInt(price);
+    else if (after === 0n || after > 0n !== net > 0n) cost = after * BigInt(price);
+    else cost = (cost * after) / net;
+    net = after;
+  }
+  return { net, cost };
+}
+
 function idsByPool({ validQuotes, invalidQuotes }: OrdersResult): Map<string, Hex[]> {
   const byPool = new Map<string, Hex[]>();
   for (const { poolAddress, quoteId } of [...validQuotes, ...invalidQuotes.map(({ quote }) => quote)]) {
@@ -193,22 +228,4 @@ function asExpired(position: OptionBalances['expired'][number]) {
 /** A reason such as InsufficientCollateralBalance as words. */
 function words(reason: string): string {
   return reason.replace(/\B([A-Z])/g, (letter) => ` ${letter.toLowerCase()}`);
-}
-
-function row(texts: readonly string[], action: readonly [string, () => void] | null): HTMLTableRowElement {
-  const last = create('td');
-  if (action !== null) {
-    const button = create('button', '', action[0]);
-    button.type = 'button';
-    button.dataset.key = texts.join();
-    button.addEventListener('click', action[1]);
-    last.append(button);
-  }
-  return create('tr', '', ...texts.map((text) => create('td', '', text)), last);
-}
-
-function fill(id: string, rows: readonly HTMLTableRowElement[], empty: string): void {
-  const cell = create('td', 'empty', empty);
-  cell.colSpan = 6;
-  replaceChildren(byId(id), rows.length > 0 ? rows : [create('tr', '', cell)]);
 }

@@ -37,3 +37,9 @@ export function parseDecimal(text: string): bigint | null {
   const [, whole = '', fraction = ''] = /^\s*(\d{1,30})(?:[.,](\d{0,18}))?\s*$/.exec(text) ?? [];
   return whole === '' ? null : BigInt(whole) * ONE + BigInt(fraction.padEnd(MOST_DIGITS, '0'));
 }
+
+/** An amount in 1e-18 as an input has it: all its decimals, and no more. */
+export function plainDecimal(amount: bigint): string {
+  const digits = amount.toString().padStart(MOST_DIGITS + 1, '0');
+  return `${digits.slice(0, -MOST_DIGITS)}.${digits.slice(-MOST_DIGITS)}`.replace(/\.?0+$/, '');
+}

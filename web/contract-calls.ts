@@ -1,4 +1,5 @@
 import { decodeFunctionResult, encodeFunctionData, type Hex, parseAbi } from 'viem';
+import type { CoverTerms } from 'quotebook/client';
 import type { Call, Wallet } from './wallet.js';
 
 const tokenAbi = parseAbi([
@@ -23,6 +24,17 @@ export async function allowanceOf(wallet: Wallet, token: Hex, spender: Hex): Pro
 
 export function approveCall(token: Hex, spender: Hex, amount: bigint): Call {
   return { to: token, data: encodeFunctionData({ abi: tokenAbi, functionName: 'approve', args: [spender, amount] }) };
+}
+
+/** Fills a cover, all of it or nothing, in one transaction; before, approves what it takes where the allowance is less. */
+export async function fillCover(wallet: Wallet, { approval, bundle, legs }: CoverTerms): Promise<Hex> {
+  const call = bundle ?? legs[0]?.call;
+  if (approval === null || call === undefined) throw new Error('Nothing in the book covers it');
+  const { token, spender, amount } = approval;
+  if ((await allowanceOf(wallet, token, spender)) < BigInt(amount)) {
+    await wallet.send(approveCall(token, spender, BigInt(amount)));
+  }
+  return wallet.send(call);
 }
 
 export function cancelCall(poolAddress: string, quoteIds: readonly Hex[]): Call {

@@ -44,3 +44,29 @@ export function flash(element: HTMLElement): void {
   element.getAnimations();
   element.classList.add('changed');
 }
+
+/** A button of a row: its text, and what it does. */
+export type Action = readonly [label: string, act: () => void];
+
+/** A row of texts with buttons in its last cell. `key` keeps the keyboard focus on a button when rows are drawn anew. */
+export function tableRow(
+  key: string,
+  cells: readonly (string | Node)[],
+  actions: readonly Action[] = [],
+): HTMLTableRowElement {
+  const buttons = actions.map(([label, act]) => {
+    const button = create('button', '', label);
+    button.type = 'button';
+    button.dataset.key = `${key} ${label}`;
+    button.addEventListener('click', act);
+    return button;
+  });
+  return create('tr', '', ...cells.map((cell) => create('td', '', cell)), create('td', 'act', ...buttons));
+}
+
+/** Replaces a table's rows; without any it shows what to do next. */
+export function fillRows(body: HTMLElement, rows: readonly HTMLTableRowElement[], empty: string): void {
+  const cell = create('td', 'empty', empty);
+  cell.colSpan = body.closest('table')?.tHead?.rows[0]?.cells.length ?? 1;
+  replaceChildren(body, rows.length > 0 ? rows : [create('tr', '', cell)]);
+}

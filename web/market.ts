@@ -1,4 +1,4 @@
-import type { FollowedTickers, Pool, PoolKey } from 'quotebook/client';
+import type { FollowedTickers, Pool, PoolKey, Rest } from 'quotebook/client';
 import { priceDigits } from './option.js';
 
 interface Best {
@@ -7,12 +7,17 @@ interface Best {
   readonly size: bigint;
 }
 
+/** A pool's best prices with what the server estimates of its option. */
+export type ValuedTicker = Awaited<ReturnType<Rest['valuedTickers']>>['tickers'][number];
+
 /** The pools that are listed, by their symbols, with their best bids and asks. */
 export class Market {
   /** Null: nothing is followed yet. */
   tickers: FollowedTickers | null = null;
   #pools: readonly Pool[] = [];
   readonly #byAddress = new Map<string, Pool>();
+  readonly #last = new Map<string, bigint>();
+  readonly #valued = new Map<string, ValuedTicker>();
 
   get pools(): readonly Pool[] {
     return this.#pools;
@@ -23,6 +28,12 @@ export class Market {
     this.#pools = pools;
     this.#byAddress.clear();
     for (const pool of pools) this.#byAddress.set(pool.poolAddress, pool);
+  }
+
+  /** Takes the server's estimates as they are now. */
+  value(tickers: readonly ValuedTicker[]): void {
+    this.#valued.clear();
+    for (const ticker of tickers) this.#valued.set(ticker.poolAddress, ticker);
   }
 
   pool(poolAddress: string): Pool | undefined {
@@ -39,6 +50,47 @@ export class Market {
   best({ poolAddress }: Pool, side: 'bid' | 'ask'): Best | null {
     const best = this.tickers?.of(poolAddress)?.[side];
     return best ? { price: BigInt(best.price), size: BigInt(best.size) } : null;
+  }
+
+  /** The price of the last fill, as on the wire; null: none is known. */
+  last({ poolAddress }: Pool): bigint | null {
+    return this.#last.get(poolAddress) ?? null;
+  }
+
+  /** A fill at this price. */
+  trade(poolAddress: string, price: bigint): void {
+    this.#last.set(poolAddress, price);
+  }
+
+  /** 1e-18 quote tokens for a base token; null: not known. */
+  spot(pool: Pool): bigint | null {
+    const spot = this.estimate(pool)?.spot ?? null;
+    return spot === null ? null : BigInt(spot);
+  }
+
+  estimate({ poolAddress }: Pool): ValuedTicker['valuation'] | null {
+    return this.#valued.get(poolAddress)?.valuation ?? null;
+  }
+
+  /** The estimate of the server, as on the wire; null: there is none. */
+  mark(pool: Pool): bigint | null {
+    const mark = this.estimate(pool)?.mark ?? null;
+    return mark === null ? null : BigInt(mark);
+  }
+
+  poolKey({ poolAddress }: Pool): PoolKey | undefined {
+    return this.tickers?.of(poolAddress)?.poolKey;
+  }
+
+  /** Symbol of a token that some pool is of; else its address. */
+  symbolOf(token: string): string {
+    const wanted = token.toLowerCase();
+    for (const pool of this.#pools) {
+      const key = this.poolKey(pool);
+      if (key?.base.toLowerCase() === wanted) return pool.base;
+      if (key?.quote.toLowerCase() === wanted) return pool.quote;
+    }
+    return token;
   }
 
   /** Decimals of the pool's prices. Where it has none just now, those of `price`. */

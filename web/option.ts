@@ -1,5 +1,5 @@
 import type { Pool } from 'quotebook/client';
-import { decimal, decimalsOf, parseDecimal } from './amounts.js';
+import { decimal, decimalsOf, parseDecimal, plainDecimal } from './amounts.js';
 
 const ONE = 10n ** 18n;
 const MONTHS = ['JAN', 'FEB', 'MAR', 'APR', 'MAY', 'JUN', 'JUL', 'AUG', 'SEP', 'OCT', 'NOV', 'DEC'];
@@ -58,6 +58,11 @@ export function spreadText(pool: Pool, bid: bigint, ask: bigint): string {
   return bid > ask ? `crossed by ${text}` : `spread ${text}`;
 }
 
+/** A price of the wire as a premium for an input, rounded towards the maker's better side. */
+export function typedPremium(pool: Pool, price: bigint, side: 'bid' | 'ask'): string {
+  return plainDecimal(premium(pool, price, side === 'ask' ? 'UP' : 'DOWN'));
+}
+
 const SIGNIFICANT_DIGITS = 4;
 
 /** 1e-18 tokens per contract. On the wire the price of a put is per unit of strike. */
@@ -71,8 +76,8 @@ function strikeOf({ strike }: Pool): bigint {
   return BigInt(Math.round(strike * 1e9)) * 10n ** 9n;
 }
 
-/** For sorting expirations such as 27NOV26. */
-export function expiryOrder(expiration: string): number {
+/** Unix milliseconds of an expiration such as 27NOV26: 08:00 UTC on that day. */
+export function expiryTime(expiration: string): number {
   const [day, month, year] = [expiration.slice(0, 2), expiration.slice(2, 5), expiration.slice(5)];
-  return Number(year) * 10_000 + MONTHS.indexOf(month.toUpperCase()) * 100 + Number(day);
+  return Date.UTC(2000 + Number(year), MONTHS.indexOf(month.toUpperCase()), Number(day), 8);
 }

@@ -1,11 +1,11 @@
-import type { Hex, OrderbookClient, Pool, PoolKey, PostedQuote } from 'quotebook/client';
-import { contracts, parseDecimal } from './amounts.js';
+import type { Hex, OrderbookClient, Pool, PoolKey, PostedQuote, PostQuotesResult } from 'quotebook/client';
+import { contracts, parseDecimal, plainDecimal } from './amounts.js';
 import { ANY_AMOUNT, approveCall } from './contract-calls.js';
 import { byId, found, setText } from './elements.js';
 import { nameOf, normalizedPrice, premiumToken } from './option.js';
 import { problemText, shortAddress, type Wallet } from './wallet.js';
 
-/** A quote for one taker: the answer to a request. */
+/** What a taker asks for: a quote of this side and size for that taker alone. */
 export interface RequestedQuote {
   readonly side: 'bid' | 'ask';
   readonly size: bigint;
@@ -64,7 +64,7 @@ export class QuoteView {
 
   /** Prepares the answer to a request of the pool that is open. */
   answer({ side, size, taker }: RequestedQuote): void {
-    this.#inputs[side].size.value = plain(size);
+    this.#inputs[side].size.value = plainDecimal(size);
     this.#for(taker);
     this.#inputs[side].price.focus();
   }
@@ -84,14 +84,10 @@ export class QuoteView {
     if (client === null || pool === null) return '';
     const quotes = await this.#sign(client, pool, wallet);
     if (typeof quotes === 'string') return quotes;
-    const checked = await client.rest.checkQuotes(quotes);
-    const reasons = checked.quotes.flatMap(({ reasons: each }) => each);
-    this.#approve.hidden = !reasons.includes('InsufficientCollateralAllowance') || this.#parts.router === null;
-    if (reasons.length > 0) return `Not placed: ${[...new Set(reasons)].join(', ')}`;
-    const { created, failed } = await client.rest.postQuotes(quotes);
+    const { created, reasons } = await publishQuotes(client, quotes);
+    this.#approve.hidden = !reasons.includes(NOT_APPROVED) || this.#parts.router === null;
+    if (reasons.length > 0) return `Not placed: ${reasons.join(', ')}`;
     this.#parts.onPlaced();
-    const [first] = failed;
-    if (first !== undefined) return `Not placed: ${first.reason}`;
     return `Placed ${created.map(({ isBuy, size }) => `${isBuy ? 'a bid' : 'an ask'} for ${contracts(BigInt(size))}`).join(' and ')} on ${nameOf(pool)}`;
   }
 
@@ -142,8 +138,17 @@ export class QuoteView {
   }
 }
 
-/** An amount of 1e-18 as an input has it. */
-function plain(amount: bigint): string {
-  const digits = amount.toString().padStart(19, '0');
-  return `${digits.slice(0, -18)}.${digits.slice(-18)}`.replace(/\.?0+$/, '');
+/** The chain's reason for a quote whose maker has to approve the collateral token. */
+export const NOT_APPROVED = 'InsufficientCollateralAllowance';
+
+/** Publishes signed quotes, unless the chain would refuse one now: `reasons` says why then, and nothing is published. */
+export async function publishQuotes(
+  client: OrderbookClient,
+  quotes: readonly PostedQuote[],
+): Promise<{ readonly created: PostQuotesResult['created']; readonly reasons: readonly string[] }> {
+  const checked = await client.rest.checkQuotes(quotes);
+  const reasons = new Set(checked.quotes.flatMap(({ reasons: each }) => each));
+  if (reasons.size > 0) return { created: [], reasons: [...reasons] };
+  const { created, failed } = await client.rest.postQuotes(quotes);
+  return { created, reasons: [...new Set(failed.map(({ reason }) => reason))] };
 }

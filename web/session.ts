@@ -11,19 +11,27 @@ import { AccountView } from './account-view.js';
 import { contracts } from './amounts.js';
 import { ChainView } from './chain-view.js';
 import { DepthView } from './depth-view.js';
+import { Display } from './display.js';
 import { byId, setText } from './elements.js';
+import { InboxView } from './inbox-view.js';
 import { LadderView } from './ladder-view.js';
 import { Market } from './market.js';
 import { nameOf, premiumToken } from './option.js';
 import { QuoteView, type RequestedQuote } from './quote-view.js';
 import { coalesced } from './redraw.js';
+import { RfqView } from './rfq-view.js';
 import { StatusView } from './status-view.js';
 import { TAPE_ROWS, TapeView } from './tape-view.js';
 import { TicketView } from './ticket-view.js';
+import { TradesView } from './trades-view.js';
 import type { Wallet } from './wallet.js';
 
 /** How often pools are listed anew: new ones are deployed, old ones expire. */
 const LIST_EVERY_MS = 30_000;
+/** Trades that are looked through for each option's last price at the start. */
+const LAST_TRADES = 500;
+/** How often the server is asked for estimates: it reads prices from the oracle at most so often. */
+const VALUE_EVERY_MS = 5_000;
 /** Levels of each side that the ladder and the chart show. */
 const DEPTH = 60;
 
@@ -36,14 +44,33 @@ interface Deployment {
 /** The views, and what they show: one client at a time, whose key may change. */
 export class Session {
   readonly #market = new Market();
-  readonly #chain = new ChainView(this.#market, (pool) => this.#choose(pool));
+  readonly #display = new Display(() => this.redraw());
+  readonly #chain = new ChainView(this.#market, (pool) => {
+    this.#choose(pool);
+    this.#display.show('book');
+  });
   readonly #ladder = new LadderView();
   readonly #depth = new DepthView();
   readonly #tape = new TapeView(this.#market);
   readonly #status = new StatusView();
-  readonly #ticket = new TicketView(() => this.onNeedsWallet());
-  readonly #account = new AccountView(this.#market, (address, request) => this.#answer(address, request));
+  readonly #rfqs = new RfqView(this.#market, {
+    onNeedsWallet: () => this.onNeedsWallet(),
+    onTraded: () => void this.#account.refresh(),
+  });
+  readonly #ticket = new TicketView({
+    onNeedsWallet: () => this.onNeedsWallet(),
+    onTraded: () => void this.#account.refresh(),
+    askMakers: (leg, taker) => this.#rfqs.ask([leg], taker),
+  });
+  readonly #account = new AccountView(this.#market);
+  readonly #inbox = new InboxView({
+    market: this.#market,
+    onNeedsWallet: () => this.onNeedsWallet(),
+    onEdit: (address, request) => this.#answer(address, request),
+    onPlaced: () => void this.#account.refresh(),
+  });
   readonly #quote: QuoteView;
+  readonly #trades: TradesView;
   #wallet: Wallet | null = null;
   /** The user wants to trade, and has no wallet connected. */
   onNeedsWallet: () => void = () => undefined;
@@ -65,12 +92,16 @@ export class Session {
   #pool: Pool | null = null;
   #book: FollowedBook | null = null;
   #listTimer: ReturnType<typeof setInterval> | undefined;
+  #valueTimer: ReturnType<typeof setInterval> | undefined;
   /** Pools with messages that were not in the last list. */
   readonly #soughtPools = new Set<string>();
   #isSeeking = false;
+  /** The last heartbeat with a hash of the book left it live. */
+  #isChecked = false;
 
   constructor(deployment: Deployment, onRefusedKey: (why: string) => void) {
     this.#chainId = deployment.chainId;
+    this.#trades = new TradesView(this.#market, deployment.chainId);
     this.#quote = new QuoteView({
       poolKey: ({ poolAddress }) => this.#market.tickers?.of(poolAddress)?.poolKey,
       router: deployment.router,
@@ -90,20 +121,33 @@ export class Session {
     const client = new OrderbookClient({ url: location.origin, apiKey, chainId: this.#chainId });
     this.#client = client;
     client.onConnection((state) => {
-      this.#status.showConnection(state);
+      this.#status.showConnection(state, () => client.nextAttemptMs);
       if (state === 'UNAUTHORIZED') this.#refuse();
     });
-    client.onHeartbeat(({ chains }) => this.#status.showChains(chains));
+    client.onHeartbeat(({ chains, seq, books }) => {
+      this.#status.showChains(chains);
+      if (books.length > 0) this.#isChecked = this.#book?.state === 'LIVE';
+      this.#status.showFeed(seq, this.#isChecked);
+    });
     if (!(await this.#list(client))) return;
     await this.#beginTape(client);
     if (client !== this.#client) return;
     this.#follow(client);
     this.#account.open(client, this.#wallet);
+    void this.#value(client);
+    this.#valueTimer = setInterval(() => void this.#value(client), VALUE_EVERY_MS);
     this.#listTimer = setInterval(() => {
       this.#soughtPools.clear();
       void this.#list(client);
     }, LIST_EVERY_MS);
     this.#chooseFirst();
+  }
+
+  /** Writes everything anew, such as times in another zone. */
+  redraw(): void {
+    this.#drawMarket();
+    this.#openTrading();
+    void this.#account.refresh();
   }
 
   /** From now on this wallet trades. */
@@ -117,17 +161,22 @@ export class Session {
     if (this.#client === null || this.#pool === null) return;
     this.#ticket.open(this.#client, this.#pool, this.#wallet);
     this.#quote.open(this.#client, this.#pool, this.#wallet);
+    this.#rfqs.open(this.#client, this.#pool, this.#wallet);
+    this.#inbox.open(this.#client, this.#wallet);
+    this.#trades.open(this.#client, this.#pool, this.#wallet);
   }
 
   #answer(poolAddress: string, request: RequestedQuote): void {
     const pool = this.#market.pool(poolAddress);
     if (pool === undefined) return;
     this.#choose(pool);
+    this.#display.show('trade');
     this.#quote.answer(request);
   }
 
   #end(): void {
     clearInterval(this.#listTimer);
+    clearInterval(this.#valueTimer);
     this.#client?.close();
     this.#client = null;
     this.#book = null;
@@ -159,11 +208,26 @@ export class Session {
     return true;
   }
 
+  async #value(client: OrderbookClient): Promise<void> {
+    try {
+      const { tickers } = await client.rest.valuedTickers();
+      if (client !== this.#client) return;
+      this.#market.value(tickers);
+      this.#drawMarket();
+    } catch (error) {
+      // Estimates stay as they are until the next answer.
+      console.warn('reading the estimates failed', error);
+    }
+  }
+
   /** What is in the book already stands for what happened before the page was open. */
   async #beginTape(client: OrderbookClient): Promise<void> {
     try {
       const { validQuotes } = await client.rest.orders({ limit: String(TAPE_ROWS) });
-      if (client === this.#client) this.#tape.begin(validQuotes);
+      const { trades } = await client.rest.trades({ limit: String(LAST_TRADES) });
+      if (client !== this.#client) return;
+      for (const { poolAddress, price } of [...trades].reverse()) this.#market.trade(poolAddress, BigInt(price));
+      this.#tape.begin(validQuotes);
     } catch (error) {
       console.warn('reading the newest orders failed', error);
     }
@@ -179,15 +243,22 @@ export class Session {
     tickers.onTicker(this.#drawMarket);
     events.onEvent((event) => {
       this.#tape.addEvent(event);
+      this.#status.heard(event.tsMs);
+      if (event.type === 'FILL_QUOTE') {
+        this.#trades.heardFill();
+        this.#market.trade(event.body.poolAddress, BigInt(event.body.price));
+      }
       this.#account.heard(event.body.provider);
+      this.#rfqs.heard(event.body.poolAddress);
       this.#seek(event.body.poolAddress, client);
       this.#drawMarket();
     });
     rfqs.onRfq((rfq) => {
       this.#tape.addRfq(rfq);
-      this.#account.heardRequest(rfq);
+      this.#inbox.heard(rfq);
       this.#drawMarket();
     });
+    rfqs.onUpdate((update) => this.#inbox.heardUpdate(update));
   }
 
   /** One that is not listed may be by now, or never: each is sought once between two listings, and one at a time. */

@@ -1,4 +1,5 @@
 import type { ConnectionState, HeartbeatMessage } from 'quotebook/client';
+import { durationText, timeText } from './display.js';
 import { byId, setText } from './elements.js';
 
 const WORDS: Readonly<Record<ConnectionState, string>> = {
@@ -9,9 +10,54 @@ const WORDS: Readonly<Record<ConnectionState, string>> = {
   CLOSED: 'not connected',
 };
 
-/** The connection's state, and how far behind each chain is. */
+/** Events whose delay is looked at: the median is shown. */
+const DELAYS = 21;
+
+/** The connection's state, how far behind each chain is, and how the feed is. */
 export class StatusView {
-  showConnection(state: ConnectionState): void {
+  readonly #outage = byId('outage');
+  readonly #delaysMs: number[] = [];
+  #lostAtMs: number | null = null;
+  #timer: ReturnType<typeof setInterval> | undefined;
+
+  /** An event of the feed has come. */
+  heard(tsMs: number): void {
+    this.#delaysMs.push(Date.now() - tsMs);
+    if (this.#delaysMs.length > DELAYS) this.#delaysMs.shift();
+  }
+
+  /** `isChecked`: the page's copy of the book had the hash of the server's. */
+  showFeed(seq: number, isChecked: boolean): void {
+    const delay = [...this.#delaysMs].sort((a, b) => a - b)[Math.floor(this.#delaysMs.length / 2)];
+    const delayText = delay === undefined ? '' : `, ${Math.max(0, delay)} ms`;
+    const element = byId('feed');
+    setText(element, `event ${seq}${delayText}${isChecked ? ', verified' : ''}`);
+    element.title = 'Last event, the delay from the server to here by both clocks, and whether the book has its hash';
+  }
+
+  /** Says since when the connection is lost, and when the next attempt is; `nextAttemptMs` is Unix time. */
+  #showOutage(nextAttemptMs: () => number | null): void {
+    if (this.#lostAtMs === null) return;
+    const next = nextAttemptMs();
+    const soon =
+      next === null || next <= Date.now()
+        ? 'Trying again now.'
+        : `Next attempt in ${durationText(next - Date.now() + 999)}.`;
+    setText(this.#outage, `No connection since ${timeText(this.#lostAtMs)}. ${soon} What is shown is from then.`);
+    this.#outage.hidden = false;
+  }
+
+  showConnection(state: ConnectionState, nextAttemptMs: () => number | null): void {
+    if (state === 'OPEN' || state === 'UNAUTHORIZED' || state === 'CLOSED') {
+      clearInterval(this.#timer);
+      this.#lostAtMs = null;
+      this.#outage.hidden = true;
+    } else if (state === 'WAITING' && this.#lostAtMs === null) {
+      this.#lostAtMs = Date.now();
+      clearInterval(this.#timer);
+      this.#timer = setInterval(() => this.#showOutage(nextAttemptMs), 1_000);
+    }
+    this.#showOutage(nextAttemptMs);
     const element = byId('connection');
     element.dataset.state = state;
     setText(element, WORDS[state]);

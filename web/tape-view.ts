@@ -1,5 +1,7 @@
 import type { OrderbookQuote, Pool, QuoteEvent, RfqEvent } from 'quotebook/client';
 import { contracts } from './amounts.js';
+import { Choices } from './choices.js';
+import { timeText } from './display.js';
 import { byId, create, flash, setText } from './elements.js';
 import type { Market } from './market.js';
 import { nameOf, premiumText } from './option.js';
@@ -7,6 +9,9 @@ import { nameOf, premiumText } from './option.js';
 /** Rows that are there from the start: what is new moves through them, and moves nothing else. */
 export const TAPE_ROWS = 16;
 const COLUMNS = 6;
+/** Events that are kept, so that a filter has some to show. */
+const KEPT = 200;
+const FILTERS = ['Everything', 'Quotes', 'Fills', 'Requests'];
 
 interface Entry {
   readonly tsMs: number;
@@ -36,12 +41,18 @@ const WORDS: Readonly<Record<QuoteEvent['type'], string>> = {
 export class TapeView {
   readonly #market: Market;
   readonly #entries: Entry[] = [];
+  readonly #filters: Choices;
+  #filter = FILTERS[0];
   readonly #rows: readonly (readonly HTMLTableCellElement[])[];
   #hasNews = false;
 
   constructor(market: Market) {
     this.#market = market;
     this.#rows = Array.from({ length: TAPE_ROWS }, () => Array.from({ length: COLUMNS }, () => create('td')));
+    this.#filters = new Choices(byId('tape-filter'), (filter) => {
+      this.#filter = filter;
+      this.draw();
+    });
     byId('tape-rows').append(...this.#rows.map((cells) => create('tr', '', ...cells)));
   }
 
@@ -66,8 +77,10 @@ export class TapeView {
   }
 
   draw(): void {
+    this.#filters.show(FILTERS, this.#filter);
+    const shown = this.#entries.filter(({ what }) => this.#filter === FILTERS[0] || kindOf(what) === this.#filter);
     this.#rows.forEach((cells, i) => {
-      const entry = this.#entries[i];
+      const entry = shown[i];
       const texts = entry === undefined ? [] : this.#textsOf(entry);
       cells.forEach((cell, column) => setText(cell, texts[column] ?? ''));
       const [, , , side] = cells;
@@ -85,7 +98,7 @@ export class TapeView {
 
   #textsOf({ tsMs, what, poolAddress, side, price, size }: Entry): readonly string[] {
     const pool = poolAddress === undefined ? undefined : this.#market.pool(poolAddress);
-    const time = new Date(tsMs).toLocaleTimeString([], { hour12: false });
+    const time = timeText(tsMs);
     return [
       time,
       what,
@@ -103,7 +116,12 @@ export class TapeView {
 
   #add(entry: Entry): void {
     this.#entries.unshift(entry);
-    this.#entries.splice(TAPE_ROWS);
+    this.#entries.splice(KEPT);
     this.#hasNews = true;
   }
+}
+
+function kindOf(what: string): string {
+  if (what === 'RFQ') return 'Requests';
+  return what.startsWith('Fill') ? 'Fills' : 'Quotes';
 }

@@ -1,9 +1,11 @@
-import type { CoverTerms, FollowedCover, OrderbookClient, Pool } from 'quotebook/client';
+import type { CoverTerms, FollowedCover, Hex, OrderbookClient, Pool } from 'quotebook/client';
 import { contracts, decimal, parseDecimal } from './amounts.js';
 import { allowanceOf, approveCall } from './contract-calls.js';
+import { timeText } from './display.js';
 import { byId, found, setText } from './elements.js';
 import { nameOf, normalizedPrice, premiumText, premiumToken, priceDigits } from './option.js';
 import { coalesced } from './redraw.js';
+import type { Leg } from './rfq-view.js';
 import { problemText, type Wallet } from './wallet.js';
 
 /** At most so often are the terms of a cover asked for. */
@@ -12,6 +14,15 @@ const TERMS_EVERY_MS = 500;
 /** What the ticket's button does next. */
 type Step = 'CONNECT' | 'APPROVE' | 'FILL' | null;
 
+interface TicketParts {
+  /** The user wants to trade, and has not connected a wallet. */
+  readonly onNeedsWallet: () => void;
+  /** The wallet has traded. */
+  readonly onTraded: () => void;
+  /** Rejects when the server refuses. */
+  readonly askMakers: (leg: Leg, taker: Hex) => Promise<void>;
+}
+
 /** Takes a size from the book: shows the best quotes for it as they change, approves what they cost, and fills them. */
 export class TicketView {
   readonly #form = found('ticket', HTMLFormElement);
@@ -19,7 +30,7 @@ export class TicketView {
   readonly #limit = found('ticket-limit', HTMLInputElement);
   readonly #button = found('ticket-do', HTMLButtonElement);
   readonly #ask = found('ticket-ask', HTMLButtonElement);
-  readonly #onNeedsWallet: () => void;
+  readonly #parts: TicketParts;
   readonly #draw = coalesced(() => this.#show());
   #client: OrderbookClient | null = null;
   #pool: Pool | null = null;
@@ -33,9 +44,8 @@ export class TicketView {
   #isBusy = false;
   #note = '';
 
-  /** `onNeedsWallet`: the user wants to trade, and has not connected one. */
-  constructor(onNeedsWallet: () => void) {
-    this.#onNeedsWallet = onNeedsWallet;
+  constructor(parts: TicketParts) {
+    this.#parts = parts;
     this.#form.addEventListener('submit', (event) => {
       event.preventDefault();
       void this.#act();
@@ -115,7 +125,7 @@ export class TicketView {
 
   async #act(): Promise<void> {
     const [step, wallet, terms, pool] = [this.#step, this.#wallet, this.#terms, this.#pool];
-    if (step === 'CONNECT') return this.#onNeedsWallet();
+    if (step === 'CONNECT') return this.#parts.onNeedsWallet();
     if (step === null || wallet === null || terms?.approval == null || pool === null) return;
     const { token, spender, amount } = terms.approval;
     await this.#while(async () => {
@@ -126,6 +136,7 @@ export class TicketView {
       const call = terms.bundle ?? terms.legs[0]?.call;
       if (call === undefined) return '';
       const transaction = await wallet.send(call);
+      this.#parts.onTraded();
       const verb = this.#side === 'ask' ? 'Bought' : 'Sold';
       return `${verb} ${contracts(BigInt(terms.covered))} ${nameOf(pool)} in transaction ${transaction}`;
     });
@@ -133,13 +144,12 @@ export class TicketView {
 
   /** Makers answer with quotes for this taker alone, which the cover counts in. */
   async #askMakers(): Promise<void> {
-    const [client, pool, wallet] = [this.#client, this.#pool, this.#wallet];
-    if (wallet === null) return this.#onNeedsWallet();
+    const [pool, wallet] = [this.#pool, this.#wallet];
+    if (wallet === null) return this.#parts.onNeedsWallet();
     const size = parseDecimal(this.#size.value);
-    if (client === null || pool === null || size === null || size === 0n) return;
+    if (pool === null || size === null || size === 0n) return;
     await this.#while(async () => {
-      const { poolAddress } = pool;
-      await client.requestQuotes({ poolAddress, side: this.#side, size, taker: wallet.address });
+      await this.#parts.askMakers({ pool, side: this.#side, size }, wallet.address);
       return 'Makers are asked. Their quotes for you count in as they come.';
     });
   }
@@ -180,7 +190,7 @@ export class TicketView {
     setText(byId('ticket-premium'), paid('premium'));
     setText(byId('ticket-fee'), paid('fee'));
     setText(byId('ticket-pays'), paid('pays'));
-    const until = terms?.deadline == null ? '–' : new Date(terms.deadline * 1000).toLocaleTimeString();
+    const until = terms?.deadline == null ? '–' : timeText(terms.deadline * 1000);
     setText(byId('ticket-until'), until);
     setText(byId('ticket-note'), this.#note === '' ? this.#hint() : this.#note);
     const labels: Readonly<Record<NonNullable<Step>, string>> = {

@@ -49,10 +49,95 @@ await withPage(async ({ browser, service, maker, call, put }) => {
         const isDisabled = await ofFirstRow.evaluateAll((all) => all.map((button) => button.hasAttribute('disabled')));
         t.strictSame(isDisabled, [false, false, true, true]);
         t.equal(await page.textContent('#expiries [aria-pressed=true]'), expiries[0]);
-        t.equal(await page.locator('#chain-rows td[data-chosen]').count(), 4);
+        t.equal(await page.locator('#chain-rows button[aria-current=true]').count(), 2);
       });
     },
   );
+
+  await t.test('the chain values options, and shows what is in the money', async (t) => {
+    const ofExpiry = service.chain.pools.slice(10, 20);
+    await maker.quote(ofExpiry, 1);
+    await maker.fill(ofExpiry[4] ?? call, ONE / 4n);
+    const wide = { viewport: { width: 1440, height: 900 } };
+    await inPage(t, browser, { service, options: wide, pool: ofExpiry[0] ?? call }, async (page) => {
+      const { tickers } = (await page.evaluate(async (key) => {
+        const answer = await fetch('/tickers?chainId=421613&fields=valuation', { headers: { 'x-apikey': key } });
+        return (await answer.json()) as unknown;
+      }, service.apiKey)) as { tickers: { poolAddress: string; valuation: Record<string, number | null> }[] };
+      const pool = ofExpiry[4];
+      if (pool === undefined) throw new Error('an expiry has five strikes');
+      const {
+        delta = 0,
+        usdValue = 0,
+        bidVolatility = 0,
+      } = tickers.find(({ poolAddress }) => poolAddress === pool.poolAddress)?.valuation ?? {};
+      t.equal(pool.poolKey.strike, 1800n * ONE);
+      await until(page, '#chain-rows tr:nth-child(3)', (delta ?? 0).toFixed(2));
+      const texts = await page.locator('#chain-rows tr:nth-child(3) > *').allTextContents();
+      t.strictSame(texts[0], '0.25', 'filled in 24 hours');
+      t.match(texts[1], /^0\.0/, 'the last price');
+      t.equal(Number(texts[2]).toFixed(1), (usdValue ?? 0).toFixed(1));
+      t.equal(Number.parseFloat(texts[5] ?? '').toFixed(0), ((bidVolatility ?? 0) * 100).toFixed(0));
+      await until(page, '#chain-note', 'testWETH at 1\u202f800.00 USDC; expires 08:00 UTC, in ');
+      const rows = (attribute: string): Promise<string[]> =>
+        page.locator(`#chain-rows tr[${attribute}] th`).allTextContents();
+      t.strictSame(await rows('data-call-in'), ['1600', '1700']);
+      t.strictSame(await rows('data-put-in'), ['1900', '2000']);
+      t.strictSame(await rows('data-at-money'), ['1700'], 'the line is below the last strike under the price');
+    });
+  });
+
+  await t.test('columns are chosen and kept, and all expiries fit in one table', async (t) => {
+    await inPage(t, browser, { service, options: { viewport: DESKTOP }, pool: call }, async (page) => {
+      const titles = (): Promise<string[]> => page.locator('#chain-table thead tr:last-child th').allTextContents();
+      const calls = ['24 h', 'Last', 'Mark $', 'Mark', 'Delta', 'IV', 'Size', 'Bid', 'Ask', 'Size', 'IV'];
+      const puts = ['IV', 'Size', 'Bid', 'Ask', 'Size', 'IV', 'Delta', 'Mark', 'Mark $', 'Last', '24 h'];
+      t.strictSame(await titles(), [...calls, ...puts]);
+      await page.click('details summary:has-text("Columns")');
+      for (const name of ['Sizes', 'Mark in USD', 'Last price', '24 h volume']) await page.uncheck(`text=${name}`);
+      await page.reload();
+      await page.waitForSelector('#pool[aria-busy=false]');
+      t.strictSame(await titles(), [
+        ...['Mark', 'Delta', 'IV', 'Bid', 'Ask', 'IV'],
+        ...['IV', 'Bid', 'Ask', 'IV', 'Delta', 'Mark'],
+      ]);
+      await page.click('#all-expiries');
+      t.equal(await page.locator('#chain-rows tr.expiry').count(), 3);
+      t.equal(await page.locator('#chain-rows tr:not(.expiry)').count(), 15);
+      await page.click('#expiries button:nth-child(2)');
+      t.equal(await page.locator('#chain-rows tr').count(), 5);
+    });
+  });
+
+  await t.test('arrow keys walk through the prices', async (t) => {
+    await inPage(t, browser, { service, options: { viewport: DESKTOP }, pool: call }, async (page) => {
+      const focused = async (): Promise<string> => {
+        const label = (await page.locator(':focus').getAttribute('data-key')) ?? '';
+        const [address, side] = label.split(' ');
+        const key = service.chain.pools.find(({ poolAddress }) => poolAddress === address)?.poolKey;
+        return `${(key?.strike ?? 0n) / ONE} ${key?.isCallPool === true ? 'C' : 'P'} ${side}`;
+      };
+      await page.click('#all-expiries');
+      await page.focus(`td[data-side=bid] [data-pool="${call.poolAddress}"]`);
+      const seen: string[] = [];
+      for (const key of ['ArrowRight', 'ArrowRight', 'ArrowDown', 'ArrowLeft', 'ArrowUp', 'ArrowUp', 'ArrowLeft']) {
+        await page.keyboard.press(key);
+        seen.push(await focused());
+      }
+      t.strictSame(seen, [
+        '1600 C ask',
+        '1600 P bid',
+        '1700 P bid',
+        '1700 C ask',
+        '1600 C ask',
+        '1600 C ask',
+        '1600 C bid',
+      ]);
+      await page.focus('#chain-rows tr:nth-child(6) button:nth-of-type(1)');
+      await page.keyboard.press('ArrowDown');
+      t.equal(await focused(), '1600 C bid', 'over the heading of the next expiry');
+    });
+  });
 
   await t.test('amounts are short, and none that is there looks like nothing', async (t) => {
     const [, , other] = service.chain.pools;

@@ -101,9 +101,15 @@ await withPage(async ({ browser, service, maker, call, put }) => {
       await page.reload();
       await page.waitForSelector('#chains[aria-busy=false]');
       await page.waitForSelector('#pool[aria-busy=false]');
+      await until(page, '#feed', ', verified');
       await sockets[0]?.close();
       await page.waitForSelector('#connection[data-state=WAITING]');
       const busy = (id: string): Promise<string | null> => page.getAttribute(id, 'aria-busy');
+      await until(page, '#outage', 'What is shown is from then.');
+      t.match(
+        await page.textContent('#outage'),
+        /^No connection since \d\d:\d\d:\d\d\. (Trying again now|Next attempt in \d+ s)\./,
+      );
       t.strictSame([await busy('#chains'), await busy('#pool'), await busy('#chain')], ['true', 'true', 'true']);
     });
   });

@@ -22,20 +22,23 @@ await withPage(async ({ browser, service, maker, call }) => {
           await until(page, '#ladder-rows .ask:nth-child(9)', ask);
           await until(page, `td[data-side=ask] [data-pool="${pool.poolAddress}"]`, ask);
           await until(page, '#tape-rows', '28000 P');
-          const cut = await page.evaluate(() =>
-            [...document.querySelectorAll('main td, main th, main td button, main td span')]
-              .filter((element) => element.checkVisibility() && element.className !== 'hidden')
-              .filter((element) => element.childElementCount === 0 && getComputedStyle(element).fontSize !== '0px')
-              .filter((element) => {
-                const { paddingLeft, paddingRight } = getComputedStyle(element);
-                const room = element.clientWidth - parseFloat(paddingLeft) - parseFloat(paddingRight);
-                const text = document.createRange();
-                text.selectNodeContents(element);
-                return text.getBoundingClientRect().width > room + 0.5;
-              })
-              .map(({ textContent }) => textContent),
-          );
-          t.strictSame(cut, [], `${width} wide, with an ask of ${ask}`);
+          for (const tab of width > 640 ? [null] : ['Options', 'Book', 'Activity']) {
+            if (tab !== null) await page.click(`#tabs button:has-text("${tab}")`);
+            const cut = await page.evaluate(() =>
+              [...document.querySelectorAll('main td, main th, main td button, main td span')]
+                .filter((element) => element.checkVisibility() && element.className !== 'hidden')
+                .filter((element) => element.childElementCount === 0 && getComputedStyle(element).fontSize !== '0px')
+                .filter((element) => {
+                  const { paddingLeft, paddingRight } = getComputedStyle(element);
+                  const room = element.clientWidth - parseFloat(paddingLeft) - parseFloat(paddingRight);
+                  const text = document.createRange();
+                  text.selectNodeContents(element);
+                  return text.getBoundingClientRect().width > room + 0.5;
+                })
+                .map(({ textContent }) => textContent),
+            );
+            t.strictSame(cut, [], `${width} wide, with an ask of ${ask}, ${tab ?? 'all'}`);
+          }
         });
       }
     }

@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import t from 'tap';
 import type { Hex } from '../../src/engine/quote.js';
 import { startTestService } from '../e2e/running-service.js';
@@ -5,6 +7,22 @@ import { DESKTOP, inPage, picture, until, withPage } from './in-page.js';
 
 const ONE = 10n ** 18n;
 const PHONE = { width: 390, height: 844 };
+
+interface Axe {
+  readonly axe: {
+    run(): Promise<{ violations: { readonly id: string; readonly nodes: { readonly html: string }[] }[] }>;
+  };
+}
+
+/** An entry of the browser's Layout Instability API, and what it moved. */
+interface LayoutShift {
+  readonly value: number;
+  readonly sources: readonly {
+    readonly node: Node | null;
+    readonly previousRect: DOMRectReadOnly;
+    readonly currentRect: DOMRectReadOnly;
+  }[];
+}
 
 await withPage(async ({ browser, service, maker, call, put }) => {
   const ofOneExpiry = service.chain.pools.slice(0, 10);
@@ -67,24 +85,84 @@ await withPage(async ({ browser, service, maker, call, put }) => {
     } as const;
     await inPage(t, browser, { service, options, pool: call }, async (page) => {
       await page.waitForFunction(() => document.querySelector('#ladder-rows .bid')?.textContent !== '');
-      const { width, tooWide } = await page.evaluate(() => ({
-        width: document.documentElement.scrollWidth,
-        tooWide: [...document.querySelectorAll('main *')]
-          .filter((element) => element.getBoundingClientRect().right > innerWidth + 1)
-          .map(({ id, tagName }) => `${tagName} ${id}`),
-      }));
-      t.equal(width, PHONE.width);
-      t.strictSame(tooWide, []);
+      for (const tab of ['Book', 'Trade', 'Account', 'Requests', 'Activity', 'Options']) {
+        await page.click(`#tabs button:has-text("${tab}")`);
+        const { width, tooWide, tooSmall } = await page.evaluate(() => ({
+          width: document.documentElement.scrollWidth,
+          tooWide: [...document.querySelectorAll('main *')]
+            .filter((element) => element.checkVisibility() && element.getBoundingClientRect().right > innerWidth + 1)
+            .map(({ id, tagName }) => `${tagName} ${id}`),
+          tooSmall: [...document.querySelectorAll('button, select, summary, input:not([type=checkbox], [type=radio])')]
+            .filter((element) => element.checkVisibility() && element.getBoundingClientRect().height < 44)
+            .map(({ id, tagName, textContent }) => `${tagName} ${id} ${textContent}`),
+        }));
+        t.equal(width, PHONE.width, tab);
+        t.strictSame(tooWide, [], tab);
+        t.strictSame(tooSmall, [], tab);
+      }
       await picture(page, 'page-phone.png');
+    });
+  });
+
+  await t.test('automatic rules of WCAG find nothing, at any size, in light and dark (axe-core)', async (t) => {
+    const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+    for (const viewport of [DESKTOP, { width: 820, height: 1180 }, PHONE]) {
+      for (const colorScheme of ['light', 'dark'] as const) {
+        await inPage(t, browser, { service, options: { viewport, colorScheme }, pool: call }, async (page) => {
+          await page.click('#wallet');
+          await page.click('#wallets-list li:nth-child(5) button');
+          await until(page, '#balances-rows', 'USDC');
+          // Through the debugger, which the page's policy for scripts does not bind.
+          await page.evaluate(axe);
+          const tabs = viewport === PHONE ? ['Options', 'Book', 'Trade', 'Account', 'Requests', 'Activity'] : [null];
+          for (const tab of tabs) {
+            if (tab !== null) await page.click(`#tabs button:has-text("${tab}")`);
+            await page.waitForFunction(() => document.getAnimations().length === 0);
+            const found = await page.evaluate(async () => {
+              const { violations } = await (globalThis as unknown as Axe).axe.run();
+              return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 120)}`));
+            });
+            t.strictSame(found, [], `${viewport.width} wide, ${colorScheme}, ${tab ?? 'all'}`);
+          }
+          if (viewport.width === 820 && colorScheme === 'dark') await picture(page, 'page-tablet.png');
+        });
+      }
+    }
+  });
+
+  await t.test('theme, density and time zone are chosen and kept', async (t) => {
+    await inPage(t, browser, { service, options: { viewport: DESKTOP, timezoneId: 'Asia/Tokyo' } }, async (page) => {
+      await page.waitForSelector('#connection[data-state=OPEN]');
+      const ground = (): Promise<string> =>
+        page.evaluate(() => getComputedStyle(document.body.parentElement ?? document.body).backgroundColor);
+      const hour = async (): Promise<number> => Number((await page.textContent('#tape-rows td'))?.slice(0, 2));
+      await page.waitForFunction(() => document.querySelector('#tape-rows td')?.textContent !== '');
+      const [light, tokyo] = [await ground(), await hour()];
+      await page.click('header summary');
+      await page.selectOption('#theme', 'dark');
+      await page.selectOption('#zone', 'UTC');
+      await page.check('#compact');
+      await page.reload();
+      await page.waitForFunction(() => document.querySelector('#tape-rows td')?.textContent !== '');
+      t.not(await ground(), light);
+      t.equal(((await hour()) + 9) % 24, tokyo % 24);
+      t.ok(await page.evaluate(() => document.documentElement.hasAttribute('data-compact')));
     });
   });
 
   await t.test('nothing moves while quotes, fills and requests come in', async (t) => {
     await inPage(t, browser, { service, options: { viewport: DESKTOP }, pool: call }, async (page) => {
       await page.evaluate(() => {
-        const shifts: number[] = [];
+        const shifts: string[] = [];
         new PerformanceObserver((list) => {
-          for (const entry of list.getEntries()) shifts.push((entry as unknown as { value: number }).value);
+          for (const entry of list.getEntries()) {
+            const { value, sources } = entry as unknown as LayoutShift;
+            const moved = sources.map(({ node, previousRect, currentRect }) => {
+              const what = node instanceof Element ? node.outerHTML : (node?.textContent ?? '');
+              return `${what.slice(0, 200)} from ${JSON.stringify(previousRect)} to ${JSON.stringify(currentRect)}`;
+            });
+            shifts.push(`${value}: ${moved.join('; ')}`);
+          }
         }).observe({ type: 'layout-shift' });
         Object.assign(globalThis, { shifts });
       });
@@ -96,7 +174,7 @@ await withPage(async ({ browser, service, maker, call, put }) => {
       }
       await page.waitForFunction(() => document.querySelectorAll('#tape-rows tr:last-child td')[1]?.textContent !== '');
       await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
-      t.strictSame(await page.evaluate(() => (globalThis as unknown as { shifts: number[] }).shifts), []);
+      t.strictSame(await page.evaluate(() => (globalThis as unknown as { shifts: string[] }).shifts), []);
     });
   });
 

@@ -15,21 +15,85 @@ async function fillIn(page: Page, values: Readonly<Record<string, string>>): Pro
   for (const [id, value] of Object.entries(values)) await page.fill(`#${id}`, value);
 }
 
-await withPage(async ({ browser, service, maker, call, put }) => {
+await withPage(async ({ browser, service, maker, put }) => {
   const options = { viewport: DESKTOP, colorScheme: 'light' } as const;
+  const other = service.chain.pools.find(({ poolKey }) => poolKey.isCallPool && poolKey.strike === 1700n * ONE);
+  const traded = service.chain.pools.find(({ poolKey }) => poolKey.isCallPool && poolKey.strike === 2000n * ONE);
+  if (traded === undefined || other === undefined) throw new Error('a chain has calls of several strikes');
 
-  await t.test('a maker places a two-sided quote, and a taker takes a part of it', async (t) => {
+  await t.test('a quote that the chain would refuse is not placed, and says why', async (t) => {
+    await inPage(t, browser, { service, options, pool: put }, async (page) => {
+      await connect(page, 7);
+      await fillIn(page, { 'quote-ask': '0.05', 'quote-ask-size': '123456789' });
+      await page.click('#quote-do');
+      await until(page, '#quote-note', 'Not placed: InsufficientCollateral');
+      await fillIn(page, { 'quote-ask': '', 'quote-ask-size': '1' });
+      await page.click('#quote-do');
+      await until(page, '#quote-note', 'The ask needs a price');
+    });
+  });
+
+  await t.test('an answer to a request is edited before it is placed', async (t) => {
+    await inPage(t, browser, { service, options, pool: put }, async (page) => {
+      await maker.requestQuotes(put, 2n * ONE);
+      await until(page, '#requests-rows', 'wants to buy 2.00');
+      await connect(page, 1);
+      await page.click('#requests-rows button:has-text("Edit")');
+      t.equal(await page.inputValue('#quote-ask-size'), '2');
+      await until(page, '#quote-taker', 'Only 0x');
+      await fillIn(page, { 'quote-ask': '40' });
+      await page.click('#quote-do');
+      await until(page, '#quote-note', 'Placed an ask');
+    });
+  });
+
+  await t.test('takers ask for a package, and accept each leg at its best price', async (t) => {
+    await inPage(t, browser, { service, options, pool: put }, async (page) => {
+      await maker.ask(put, ONE / 50n, 5n * ONE);
+      await maker.bid(other, ONE / 40n, 5n * ONE);
+      await connect(page, 5);
+      await fillIn(page, { 'rfq-size': '1' });
+      await page.click('#rfq-leg');
+      await page.click(`td[data-side=bid] [data-pool="${other.poolAddress}"]`);
+      await until(page, '#rfq-option', '1700 C');
+      await page.selectOption('#rfq-direction', 'bid');
+      await page.click('#rfq-leg');
+      t.strictSame(
+        (await page.locator('#rfq-legs li').allTextContents()).map((text) => text.replace(/\d\d[A-Z]{3}\d\d /, '')),
+        ['Buy 1.00 testWETH 1600 P Remove', 'Sell 1.00 testWETH 1700 C Remove'],
+      );
+      await page.click('#rfq-ask');
+      await until(page, '#rfq-cover', 'you pay 32.000000 USDC and receive 0.025000 testWETH, before fees');
+      await until(page, '#rfqs-rows', '(leg 2 of 2)');
+      await page.click('#rfq-accept');
+      await until(page, '#rfq-note', 'Sold 1.00 testWETH');
+      await until(page, '#rfqs-rows tr:nth-child(1)', 'taken: 1.00');
+      await until(page, '#rfqs-rows tr:nth-child(2)', 'taken: 1.00');
+      await until(page, '#positions-rows', 'short');
+
+      await page.reload();
+      await connect(page, 5);
+      await until(page, '#rfqs-rows tr:nth-child(2)', '(leg 1 of 2)');
+      await page.selectOption('#rfq-direction', 'ask');
+      await page.click('#rfq-ask');
+      await until(page, '#rfqs-rows tr:nth-child(1)', 'waiting for quotes');
+      await page.click('#rfqs-rows tr:nth-child(1) button:has-text("Cancel")');
+      await until(page, '#rfqs-rows tr:nth-child(1)', 'cancelled');
+    });
+  });
+
+  await t.test('quote, fill, request, answer, accept, cancel, and exercise after expiry', async (t) => {
     const { accounts, contracts } = service.chain;
     const taker = accounts[4]?.address ?? '0x';
-    await new DevActions(service.chain).approve(taker, call.poolKey.base, contracts.erc20Router, 0n);
-    await inPage(t, browser, { service, options, pool: call }, async (page) => {
+    const chain = new DevActions(service.chain);
+    await chain.approve(taker, traded.poolKey.base, contracts.erc20Router, 0n);
+    await inPage(t, browser, { service, options, pool: traded }, async (page) => {
       await connect(page, 1);
       await fillIn(page, { 'quote-bid': '0.02', 'quote-bid-size': '2', 'quote-ask': '0.03', 'quote-ask-size': '3' });
       await page.click('#quote-do');
       await until(page, '#quote-note', 'Placed a bid for 2.00 and an ask for 3.00');
       await until(page, '#ladder-rows .spread', 'spread 0.0100');
       await until(page, '#quotes-rows', 'live');
-      t.equal(await page.locator('#quotes-rows tr').count(), 2);
 
       await connect(page, 4);
       await until(page, '#ticket-average', '0.03000');
@@ -42,67 +106,54 @@ await withPage(async ({ browser, service, maker, call, put }) => {
       await until(page, '#ticket-do', 'Buy 1.50');
       await page.click('#ticket-do');
       await until(page, '#ticket-note', 'Bought 1.50');
-      await until(page, '#positions-rows', 'long');
-      t.match(await page.textContent('#positions-rows'), /1\.5/);
+      await until(page, '#positions-rows', '1.5');
       await until(page, '#tape-rows', 'Fill');
-      await picture(page, 'page-trading.png');
-    });
-  });
+      await until(page, '#trades-rows tr', '1.50');
+      t.match(await page.textContent('#trades-rows tr'), /bought0\.03000?1\.500x\w{6}…$/);
+      await until(page, '#chart-middle', '1.50 traded');
+      t.match(await page.getAttribute('#chart', 'aria-label'), /^Price and volume: last 0\.03000?, 1\.50 traded$/);
+      await page.click('#tape-filter button:has-text("Fills")');
+      const kinds = await page.locator('#tape-rows tr td:nth-child(2)').allTextContents();
+      t.match(kinds.join(), /^(Fill\w*,)+,*$/);
+      await page.click('#trades-filter button:has-text("Mine")');
+      await until(page, '#trades-rows tr', '1.50');
 
-  await t.test('a taker asks, a maker answers for that taker alone, and the taker accepts', async (t) => {
-    await inPage(t, browser, { service, options, pool: put }, async (page) => {
-      await connect(page, 4);
-      await fillIn(page, { 'ticket-size': '2' });
-      await until(page, '#ticket-note', 'Nobody quotes this side');
+      await fillIn(page, { 'ticket-size': '2', 'ticket-limit': '' });
       await page.click('#ticket-ask');
       await until(page, '#ticket-note', 'Makers are asked');
-      await until(page, '#requests-rows', 'wants to buy');
-
+      await until(page, '#rfqs-rows', 'waiting for quotes');
       await connect(page, 1);
-      await page.click('#requests-rows button');
-      t.equal(await page.inputValue('#quote-ask-size'), '2');
-      await until(page, '#quote-taker', 'Only 0x');
-      await fillIn(page, { 'quote-ask': '40' });
-      await page.click('#quote-do');
-      await until(page, '#quote-note', 'Placed an ask');
+      await until(page, '#requests-rows', 'wants to buy 2.00');
+      const answer = page.locator('#requests-rows tr:first-child input');
+      t.equal(await answer.inputValue(), '0.03', 'the best ask is proposed');
+      await answer.fill('0.025');
+      await page.click('#requests-rows tr:first-child button:has-text("Answer")');
+      await until(page, '#requests-rows', 'yours is number 1 of 1');
 
       await connect(page, 4);
-      await until(page, '#ticket-covered', '2.00 of 2.00');
-      await until(page, '#ticket-do', 'Buy 2.00');
-      await page.click('#ticket-do');
-      await until(page, '#ticket-note', 'Bought 2.00');
-    });
-  });
+      await until(page, '#rfqs-rows', '0.02500');
+      await until(page, '#offers-rows', 'public');
+      await until(page, '#offers-rows', 'vault');
+      const offers = (await page.textContent('#offers-rows')) ?? '';
+      t.match(offers, /[12]0x\w+…\w+for you0\.025002\.00Accept[23]0x\w+…\w+public0\.030001\.50Accept/);
+      await picture(page, 'page-trading.png');
+      await page.click('#offers-rows tr:has-text("for you") button');
+      await until(page, '#rfq-note', 'Bought 2.00');
+      await until(page, '#rfqs-rows', 'filled: 2.00');
+      await until(page, '#positions-rows', '3.5');
+      await until(page, '#positions-rows', '0.02715');
+      const position = (await page.textContent('#positions-rows tr')) ?? '';
+      t.match(position, /long3\.50\.027150\.02\d{3}[+−]0\.0\d+ testWETHopen$/, 'average, mark and profit');
+      await until(page, '#requests-rows', 'filled');
 
-  await t.test('cancelling all quotes empties the list and the book', async (t) => {
-    await inPage(t, browser, { service, options, pool: call }, async (page) => {
       await connect(page, 1);
       await until(page, '#quotes-rows', 'live');
       await page.click('#cancel-all');
       await until(page, '#quotes-rows', 'has no public quotes');
       await until(page, '#ladder-rows .spread', 'no spread');
-    });
-  });
 
-  await t.test('a quote that the chain would refuse is not placed, and says why', async (t) => {
-    await inPage(t, browser, { service, options, pool: call }, async (page) => {
-      await connect(page, 7);
-      await fillIn(page, { 'quote-ask': '0.05', 'quote-ask-size': '123456789' });
-      await page.click('#quote-do');
-      await until(page, '#quote-note', 'Not placed: InsufficientCollateral');
-      await fillIn(page, { 'quote-ask': '', 'quote-ask-size': '1' });
-      await page.click('#quote-do');
-      await until(page, '#quote-note', 'The ask needs a price');
-    });
-  });
-
-  await t.test('an expired position is exercised', async (t) => {
-    const chain = new DevActions(service.chain);
-    await chain.setSettlementPrice(call.poolKey, 3000n * ONE);
-    await chain.moveTimeTo(call.poolKey.maturity);
-    await maker.requestQuotes(put, ONE).catch(() => undefined);
-    await inPage(t, browser, { service, options }, async (page) => {
-      await page.waitForSelector('#connection[data-state=OPEN]');
+      await chain.setSettlementPrice(traded.poolKey, 3000n * ONE);
+      await chain.moveTimeTo(traded.poolKey.maturity);
       await connect(page, 4);
       await until(page, '#positions-rows', 'Exercise');
       await page.click('#positions-rows button');

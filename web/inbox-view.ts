@@ -1,0 +1,149 @@
+import { type OrderbookClient, type Pool, type RfqEvent, type RfqUpdateEvent, ZERO_ADDRESS } from 'quotebook/client';
+import { contracts } from './amounts.js';
+import { timeText } from './display.js';
+import { byId, create, setText, tableRow } from './elements.js';
+import type { Market } from './market.js';
+import { nameOf, normalizedPrice, premiumToken, typedPremium } from './option.js';
+import { publishQuotes, type RequestedQuote } from './quote-view.js';
+import { problemText, shortAddress, type Wallet } from './wallet.js';
+
+/** Requests that are kept, newest first. */
+const KEPT = 12;
+/** Life of an answer to a request that names no end, and how long one outlives its request, for the taker's transaction. */
+const DEFAULT_LIFE_SECONDS = 300;
+const GRACE_SECONDS = 60;
+
+interface Received extends RequestedQuote {
+  readonly poolAddress: string;
+  /** Null: nobody follows what becomes of it. */
+  readonly rfqId: string | null;
+  /** Unix seconds; null: it names no end. */
+  readonly validUntil: number | null;
+  readonly row: HTMLTableRowElement;
+  readonly price: HTMLInputElement;
+  readonly state: HTMLElement;
+}
+
+interface InboxParts {
+  readonly market: Market;
+  readonly onNeedsWallet: () => void;
+  /** The user wants to change more of the answer than its price. */
+  readonly onEdit: (poolAddress: string, request: RequestedQuote) => void;
+  /** Quotes of the wallet have changed. */
+  readonly onPlaced: () => void;
+}
+
+/** Requests of takers as makers receive them, each with its answer one press away. */
+export class InboxView {
+  readonly #parts: InboxParts;
+  readonly #body = byId('requests-rows');
+  readonly #received: Received[] = [];
+  #client: OrderbookClient | null = null;
+  #wallet: Wallet | null = null;
+
+  constructor(parts: InboxParts) {
+    this.#parts = parts;
+  }
+
+  open(client: OrderbookClient, wallet: Wallet | null): void {
+    this.#client = client;
+    this.#wallet = wallet;
+  }
+
+  heard({ tsMs, body, terms }: RfqEvent): void {
+    const { market } = this.#parts;
+    const poolAddress = 'poolAddress' in body ? body.poolAddress.toLowerCase() : market.addressOf(body.poolKey);
+    if (poolAddress === undefined) return;
+    const pool = market.pool(poolAddress);
+    const { side, taker } = body;
+    const size = BigInt(body.size);
+    const price = create('input');
+    price.inputMode = 'decimal';
+    price.value = pool === undefined ? '' : this.#proposal(pool, side);
+    const name = pool === undefined ? 'another pool' : nameOf(pool);
+    const unit = pool === undefined ? '' : ` in ${premiumToken(pool)}`;
+    price.setAttribute('aria-label', `Your ${side} for ${name}${unit} per contract`);
+    const state = create('span', '', 'new');
+    const until = terms === undefined ? timeText(tsMs) : `until ${timeText(terms.validUntil * 1000)}`;
+    const isHidden = terms?.anonymous === true;
+    const row = tableRow(
+      terms?.rfqId ?? `${tsMs}`,
+      [
+        name,
+        `${side === 'ask' ? 'wants to buy' : 'wants to sell'} ${contracts(size)}`,
+        isHidden ? 'anonymous' : shortAddress(taker),
+        until,
+        state,
+        price,
+      ],
+      [
+        ['Answer', () => void this.#answer(received)],
+        ['Edit', () => this.#parts.onEdit(poolAddress, received)],
+      ],
+    );
+    const [rfqId, validUntil] = [terms?.rfqId ?? null, terms?.validUntil ?? null];
+    const received: Received = { poolAddress, rfqId, validUntil, side, size, taker, row, price, state };
+    if (this.#received.length === 0) this.#body.replaceChildren();
+    this.#received.unshift(received);
+    this.#body.prepend(row);
+    for (const old of this.#received.splice(KEPT)) old.row.remove();
+  }
+
+  /** What became of a request. */
+  heardUpdate({ body: { rfqId, status, quotes } }: RfqUpdateEvent): void {
+    const received = this.#received.find((each) => each.rfqId === rfqId);
+    if (received === undefined) return;
+    const isOver = status === 'filled' || status === 'cancelled' || status === 'expired';
+    for (const button of received.row.querySelectorAll('button')) button.disabled = isOver;
+    setText(received.state, isOver ? status : `${quotes} ${quotes === 1 ? 'quote' : 'quotes'}`);
+    if (!isOver) void this.#showRank(received);
+  }
+
+  /** What the book says of the option on this side: the maker meets the best quote, or answers where there is none. */
+  #proposal(pool: Pool, side: 'bid' | 'ask'): string {
+    const { market } = this.#parts;
+    const best = market.best(pool, side)?.price ?? market.mark(pool);
+    return best === null ? '' : typedPremium(pool, best, side);
+  }
+
+  async #answer(received: Received): Promise<void> {
+    const [client, wallet] = [this.#client, this.#wallet];
+    if (wallet === null) {
+      this.#parts.onNeedsWallet();
+      return;
+    }
+    const pool = this.#parts.market.pool(received.poolAddress);
+    const poolKey = pool === undefined ? undefined : this.#parts.market.poolKey(pool);
+    if (client === null || pool === undefined || poolKey === undefined) return;
+    const { side, size, taker, price: typed, state } = received;
+    const price = normalizedPrice(pool, typed.value, side);
+    if (price === null || price === 0n || price > 10n ** 18n) {
+      setText(state, 'needs a price');
+      return typed.focus();
+    }
+    setText(state, 'waiting…');
+    try {
+      const until = received.validUntil ?? Math.floor(Date.now() / 1000) + DEFAULT_LIFE_SECONDS;
+      const deadline = until + GRACE_SECONDS;
+      const isPublic = taker === ZERO_ADDRESS;
+      const terms = { side, price, size, deadline, ...(!isPublic && { taker }) };
+      const { posted } = await client.signQuote(wallet, { poolAddress: pool.poolAddress, poolKey }, terms);
+      const { reasons } = await publishQuotes(client, [posted]);
+      setText(state, reasons.length === 0 ? 'answered' : `not placed: ${reasons.join(', ')}`);
+      if (reasons.length > 0) return;
+      this.#parts.onPlaced();
+      await this.#showRank(received);
+    } catch (error) {
+      setText(state, problemText(error));
+    }
+  }
+
+  async #showRank({ rfqId, state }: Received): Promise<void> {
+    if (this.#client === null || this.#wallet === null || rfqId === null) return;
+    const { address } = this.#wallet;
+    const competition = await this.#client.rest.rfqCompetition(rfqId, address).catch(() => null);
+    if (competition?.rank == null) return;
+    const { rank, quotes } = competition;
+    setText(state, `yours is number ${rank} of ${quotes}`);
+  }
+}

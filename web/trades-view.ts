@@ -1,0 +1,189 @@
+import type { OrderbookClient, Pool, Rest } from 'quotebook/client';
+import { contracts, drawn } from './amounts.js';
+import { Choices } from './choices.js';
+import { timeText } from './display.js';
+import { byId, create, fillRows, found, setText, tableRow } from './elements.js';
+import type { Market } from './market.js';
+import { nameOf, premiumText, priceDigits } from './option.js';
+import type { Wallet } from './wallet.js';
+
+export type Trade = Awaited<ReturnType<Rest['trades']>>['trades'][number];
+type Candle = Awaited<ReturnType<Rest['candles']>>['candles'][number];
+
+/** Trades that are listed, newest first. */
+const LISTED = 40;
+/** Most trades that the server gives at once: the wallet's own are looked for among them. */
+const SEARCHED = 500;
+const AFTER_A_FILL_MS = 400;
+const FILTERS = ['All options', 'This option', 'Mine'];
+const INTERVALS = ['5m', '1h', '1d'] as const;
+const WIDTH = 400;
+const HEIGHT = 120;
+/** Height of the tallest volume bar. */
+const VOLUME_HEIGHT = 30;
+const EXPLORERS: ReadonlyMap<string, string> = new Map([
+  ['42161', 'https://arbiscan.io/tx/'],
+  ['421614', 'https://sepolia.arbiscan.io/tx/'],
+]);
+
+/** What was traded: the fills as the chain has them, and the chosen option's price and volume over time. */
+export class TradesView {
+  readonly #market: Market;
+  readonly #explorer: string | undefined;
+  readonly #filters: Choices;
+  readonly #intervals: Choices;
+  readonly #chart = found('chart', SVGSVGElement);
+  #client: OrderbookClient | null = null;
+  #pool: Pool | null = null;
+  #wallet: Wallet | null = null;
+  #filter = FILTERS[0];
+  #interval: (typeof INTERVALS)[number] = '5m';
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(market: Market, chainId: string) {
+    this.#market = market;
+    this.#explorer = EXPLORERS.get(chainId);
+    this.#filters = new Choices(byId('trades-filter'), (filter) => {
+      this.#filter = filter;
+      this.#show();
+    });
+    this.#intervals = new Choices(byId('chart-interval'), (interval) => {
+      this.#interval = INTERVALS.find((each) => each === interval) ?? this.#interval;
+      this.#show();
+    });
+  }
+
+  open(client: OrderbookClient, pool: Pool, wallet: Wallet | null): void {
+    this.#client = client;
+    this.#pool = pool;
+    this.#wallet = wallet;
+    this.#show();
+  }
+
+  /** Something was filled. */
+  heardFill(): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#show(), AFTER_A_FILL_MS);
+  }
+
+  #show(): void {
+    this.#filters.show(FILTERS, this.#filter);
+    this.#intervals.show(INTERVALS, this.#interval);
+    this.#read().catch((error: unknown) => console.warn('reading the trades failed', error));
+  }
+
+  async #read(): Promise<void> {
+    const [client, pool, filter, interval] = [this.#client, this.#pool, this.#filter, this.#interval];
+    if (client === null || pool === null) return;
+    const { poolAddress } = pool;
+    const [{ trades }, { candles }] = await Promise.all([
+      client.rest.trades({
+        limit: String(filter === 'Mine' ? SEARCHED : LISTED),
+        ...(filter === 'This option' && { poolAddress }),
+      }),
+      client.rest.candles({ poolAddress, interval }),
+    ]);
+    if (client !== this.#client || pool !== this.#pool || filter !== this.#filter || interval !== this.#interval)
+      return;
+    this.#list(filter === 'Mine' ? trades.filter((trade) => this.#isOwn(trade)).slice(0, LISTED) : trades);
+    this.#draw(pool, candles);
+  }
+
+  #isOwn({ taker, provider }: Trade): boolean {
+    const wallet = this.#wallet?.address.toLowerCase();
+    return taker.toLowerCase() === wallet || provider.toLowerCase() === wallet;
+  }
+
+  #list(trades: readonly Trade[]): void {
+    const rows = trades.map((trade) => {
+      const { poolAddress, price, side, size, time, txHash, logIndex } = trade;
+      const pool = this.#market.pool(poolAddress);
+      const about = side === 'buy' ? 'ask' : 'bid';
+      const what = create('span', side === 'buy' ? 'bid-text' : 'ask-text', side === 'buy' ? 'bought' : 'sold');
+      return tableRow(`${txHash} ${logIndex}`, [
+        timeText(time * 1000),
+        pool === undefined ? (trade.instrument ?? 'another pool') : nameOf(pool),
+        what,
+        pool === undefined ? '…' : premiumText(pool, BigInt(price), about, priceDigits(pool, [BigInt(price)])),
+        contracts(BigInt(size)),
+        this.#link(txHash),
+      ]);
+    });
+    const isMine = this.#filter === 'Mine';
+    const advice =
+      isMine && this.#wallet === null
+        ? 'Connect a wallet to see its trades.'
+        : 'Nothing was traded yet. Take a size beside the book.';
+    fillRows(byId('trades-rows'), rows, advice);
+  }
+
+  #link(txHash: string): Node {
+    const short = `${txHash.slice(0, 8)}…`;
+    if (this.#explorer === undefined) {
+      const text = create('span', '', short);
+      text.title = txHash;
+      return text;
+    }
+    const link = create('a', '', short);
+    [link.href, link.target, link.rel] = [`${this.#explorer}${txHash}`, '_blank', 'noreferrer'];
+    return link;
+  }
+
+  /** The range of prices of each interval with its last one as a line, and bars of what was traded. */
+  #draw(pool: Pool, candles: readonly Candle[]): void {
+    const [first, last] = [candles[0], candles.at(-1)];
+    const path = (name: string, d: string) => this.#chart.querySelector(`.${name}`)?.setAttribute('d', d);
+    if (first === undefined || last === undefined) {
+      for (const name of ['range', 'close', 'volume']) path(name, '');
+      for (const id of ['chart-low', 'chart-high']) setText(byId(id), '–');
+      return this.#describe('no trades yet');
+    }
+    const lows = candles.map(({ low }) => BigInt(low));
+    const highs = candles.map(({ high }) => BigInt(high));
+    const low = lows.reduce((a, b) => (a < b ? a : b));
+    const high = highs.reduce((a, b) => (a > b ? a : b));
+    const top = HEIGHT - VOLUME_HEIGHT;
+    const span = Math.max(drawn(high - low), 1e-18);
+    const tallest = Math.max(...candles.map(({ volume }) => drawn(BigInt(volume))), 1e-18);
+    const seconds = Math.max(last.time - first.time, 1);
+    const x = ({ time }: Candle): number =>
+      last.time === first.time ? WIDTH / 2 : 8 + ((WIDTH - 16) * (time - first.time)) / seconds;
+    const y = (price: string): number =>
+      high === low ? top / 2 : 6 + (top - 12) * (1 - drawn(BigInt(price) - low) / span);
+    path(
+      'range',
+      candles
+        .map((each) => `M${x(each).toFixed(1)} ${y(each.high).toFixed(1)}V${(y(each.low) + 1).toFixed(1)}`)
+        .join(''),
+    );
+    path(
+      'close',
+      candles
+        .map((each, i) =>
+          i === 0
+            ? `M${(x(each) - 4).toFixed(1)} ${y(each.close).toFixed(1)}h8`
+            : `H${x(each).toFixed(1)}V${y(each.close).toFixed(1)}`,
+        )
+        .join(''),
+    );
+    path(
+      'volume',
+      candles
+        .map(
+          (each) =>
+            `M${x(each).toFixed(1)} ${HEIGHT}v${(-VOLUME_HEIGHT * (drawn(BigInt(each.volume)) / tallest)).toFixed(1)}`,
+        )
+        .join(''),
+    );
+    const text = (price: bigint): string => premiumText(pool, price, 'bid', priceDigits(pool, [low, high]));
+    setText(byId('chart-low'), `low ${text(low)}`);
+    setText(byId('chart-high'), `high ${text(high)}`);
+    const volume = candles.reduce((sum, each) => sum + BigInt(each.volume), 0n);
+    this.#describe(`last ${text(BigInt(last.close))}, ${contracts(volume)} traded`);
+  }
+
+  #describe(text: string): void {
+    setText(byId('chart-middle'), text);
+    this.#chart.setAttribute('aria-label', `Price and volume: ${text}`);
+  }
+}
