@@ -10,7 +10,11 @@ const LIMITS = { timeoutMs: 10_000, maxAnswerBytes: 1 << 20 };
  * Publishes a quote by one transaction, from sending it to having its receipt: milliseconds. Anvil signs it, and mines
  * it automatically.
  */
-export async function anvilTransaction(setup: AnvilSetup, from: Hex, quote: SignedQuote): Promise<number> {
+export async function anvilTransaction(
+  setup: Pick<AnvilSetup, 'rpcUrl' | 'orderbookStream'>,
+  from: Hex,
+  quote: SignedQuote,
+): Promise<number> {
   const transaction = { from, to: setup.orderbookStream, data: encodeAdd([quote]) };
   const start = performance.now();
   const hash = await ask(setup.rpcUrl, 'eth_sendTransaction', [transaction]);

@@ -10,7 +10,9 @@ import { memory } from './memory.js';
 import { publish } from './publish.js';
 import { readRoutes } from './reads.js';
 import { recovery } from './recovery.js';
+import { rpcCalls } from './rpc-calls.js';
 import { signatures } from './signatures.js';
+import { start } from './start.js';
 import { turns } from './turns.js';
 import { wholePath } from './whole-path.js';
 
@@ -30,4 +32,6 @@ export const scenarios: readonly Scenario[] = [
   logCommits,
   recovery,
   memory,
+  rpcCalls,
+  start,
 ];

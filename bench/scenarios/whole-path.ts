@@ -13,7 +13,8 @@ const PER_SECOND = 10;
 /** Limit of our own part of the way, beside the chain's, in milliseconds. */
 const OWN_PART_MS = 10;
 
-export const openOnAnvil = (): Child<AnvilDialogue> => new Child(new URL('../servers/on-anvil.js', import.meta.url));
+export const openOnAnvil = (...args: readonly 'polling'[]): Child<AnvilDialogue> =>
+  new Child(new URL('../servers/on-anvil.js', import.meta.url), args);
 
 export const wholePath: Scenario = {
   name: 'whole-path',

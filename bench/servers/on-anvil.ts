@@ -23,6 +23,8 @@ import { plainOptions } from './plain-options.js';
 export interface AnvilSetup {
   readonly rpcUrl: string;
   readonly orderbookStream: Hex;
+  /** Address of one that makers offer with. */
+  readonly token: Hex;
   /** The first is the operator's. */
   readonly accounts: readonly { readonly address: Hex; readonly privateKey: Hex }[];
   readonly pools: readonly Pool[];
@@ -31,9 +33,14 @@ export interface AnvilSetup {
 export interface AnvilDialogue extends ServerDialogue {
   KEY: { given: null; answer: string };
   SETUP: { given: null; answer: AnvilSetup };
+  /** Answers of the node to this service since its start. */
+  RPC_CALLS: { given: null; answer: number };
 }
 
-/** The whole service on a chain of its own, with nothing replaced; the chain's own process is anvil's. */
+/**
+ * The whole service on a chain of its own, with nothing replaced; the chain's own process is anvil's. With the argument
+ * `polling` it does not subscribe to the chain.
+ */
 const dataDir = await mkdtemp(path.join(tmpdir(), 'quotebook-bench-'));
 const chain = await startLocalChain();
 const log = await openBenchLog(path.join(dataDir, 'log'), true);
@@ -52,9 +59,24 @@ const patience = {
   maxAnswerBytes: limits.rpcAnswerBytes,
   maxCallAnswerBytes: limits.rpcCallAnswerBytes,
 };
+let rpcAnswers = 0;
 const rpc = ({ rpcUrls, chainId }: ChainProfile) =>
-  new HttpRpc(rpcUrls, chainId, patience, systemClock, systemRandom, () => undefined);
-const { profile } = chain;
+  new HttpRpc(
+    rpcUrls,
+    chainId,
+    patience,
+    systemClock,
+    systemRandom,
+    () => undefined,
+    () => (rpcAnswers += 1),
+  );
+const subscribed = chain.profile;
+const polling = {
+  ...subscribed,
+  settlement: { ...subscribed.settlement, wsUrl: null },
+  stream: { ...subscribed.stream, wsUrl: null },
+};
+const profile = process.argv[2] === 'polling' ? polling : subscribed;
 const intentFile = await JsonStore.open(await openNodeDisk(path.join(dataDir, 'log')), 'intents', {
   maxBytes: limits.intentFileBytes,
   isExpected: false,
@@ -65,6 +87,8 @@ const intentFile = await JsonStore.open(await openNodeDisk(path.join(dataDir, 'l
   },
 });
 const intents = new IntentLog(intentFile);
+const token = chain.tokens.testWETH;
+if (token === undefined) throw new Error('The local chain has its tokens');
 const [operator] = chain.accounts;
 if (operator === undefined) throw new Error('The local chain has no accounts');
 const service = await startService({
@@ -85,9 +109,11 @@ answerQuestions<AnvilDialogue>(
   {
     ...serverAnswers(service.port),
     KEY: () => key,
+    RPC_CALLS: () => rpcAnswers,
     SETUP: () => ({
       rpcUrl: chain.rpcUrl,
       orderbookStream: chain.contracts.orderbookStream,
+      token,
       accounts: chain.accounts,
       pools: chain.pools,
     }),

@@ -9,10 +9,10 @@ const LIFE_SECONDS = 3600;
 export class AnvilMakers {
   private constructor(
     private readonly makers: Makers,
-    private readonly setup: AnvilSetup,
+    private readonly setup: Pick<AnvilSetup, 'accounts' | 'pools'>,
   ) {}
 
-  static open(setup: AnvilSetup, firstSalt: number): AnvilMakers {
+  static open(setup: Pick<AnvilSetup, 'accounts' | 'pools'>, firstSalt: number): AnvilMakers {
     const keys = setup.accounts.slice(1, -1).map(({ privateKey }) => Buffer.from(privateKey.slice(2), 'hex'));
     return new AnvilMakers(new Makers(new QuoteDigest(CHAIN_ID, 100), 3, firstSalt, keys), setup);
   }
