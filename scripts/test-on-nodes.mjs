@@ -10,9 +10,9 @@ import { installNode } from './node-native.mjs';
 
 const run = (command, args, env) => execFileSync(command, args, { stdio: 'inherit', env: { ...process.env, ...env } });
 
-const DEPENDING = ['client', 'feed', 'http', 'net', 'persistence', 'ws'];
-/** What rests on the network library besides. */
-const OF_NATIVE = ['auth', 'cli', 'e2e'];
+const DEPENDING = ['client', 'http', 'net', 'persistence', 'ws'];
+/** With the native network library besides: what rests on it, and the feed, which it carries. */
+const OF_NATIVE = ['auth', 'cli', 'e2e', 'feed'];
 
 run('npm', ['run', '--silent', 'compile']);
 for (const version of process.argv.slice(2)) {
