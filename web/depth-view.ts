@@ -31,8 +31,8 @@ export class DepthView {
     const crossing = bid !== undefined && ask !== undefined && bid > ask ? spreadText(pool, bid, ask) : null;
     setText(byId('depth-middle'), crossing ?? 'cumulative size');
     const sums = `Depth: ${contracts(exactSum(bids))} bid, ${contracts(exactSum(asks))} asked`;
-    const told = crossing === null ? sums : `${sums}, ${crossing}`;
-    if (this.#svg.getAttribute('aria-label') !== told) this.#svg.setAttribute('aria-label', told);
+    const label = crossing === null ? sums : `${sums}, ${crossing}`;
+    if (this.#svg.getAttribute('aria-label') !== label) this.#svg.setAttribute('aria-label', label);
   }
 }
 

@@ -91,7 +91,7 @@ export function openChains(options: ChainsOptions): Chains {
       (blockNumber) => (readTo('stream')?.blockNumber ?? -1) >= blockNumber,
       (quote) => dueSecond(quote) <= options.nowSeconds(),
     );
-  const foreseen = new StatePrefetch(states, () => publisher?.awaited() ?? [], limits.statesPerSlice);
+  const prefetch = new StatePrefetch(states, () => publisher?.awaited() ?? [], limits.statesPerSlice);
 
   const heads = { settlement: heardHeads(), stream: heardHeads() };
   const early = new EarlyEvents(limits.earlyEvents);
@@ -107,7 +107,7 @@ export function openChains(options: ChainsOptions): Chains {
     submitter,
     windows.settlement,
     states,
-    foreseen,
+    prefetch,
     breaker,
     early,
     options.onIgnoredEvent,
@@ -127,7 +127,7 @@ export function openChains(options: ChainsOptions): Chains {
     book,
     submitter,
     new PublicationCheck(book, pools, signatures, checks, clock, options.nowSeconds, limits.checksPerTurn),
-    foreseen,
+    prefetch,
     early,
     windows.stream,
     {

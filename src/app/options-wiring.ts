@@ -258,15 +258,19 @@ export function openOptionServices(options: OptionServicesOptions): OptionServic
     // A pool counts as created once it is listed, for which its event has to be read and logged.
     deployments: {
       refusal: () => health.settlement.status().stale ?? journal.refusal(),
-      deploy: (caller, terms) => charge(caller, GAS_PER_DEPLOYMENT).run((payer) => deployer.deploy(terms, payer)),
+      deploy: (caller, terms) =>
+        charge(caller, GAS_PER_DEPLOYMENT).run((gasAccount) => deployer.deploy(terms, gasAccount)),
     },
     settlements: {
       refusal: () => journal.refusal(),
-      settle: (caller, terms) => charge(caller, GAS_PER_SETTLEMENT).run((payer) => settler.settle(terms, payer)),
+      settle: (caller, terms) =>
+        charge(caller, GAS_PER_SETTLEMENT).run((gasAccount) => settler.settle(terms, gasAccount)),
       exercise: (caller, terms) =>
-        act(caller, 'POST /pool/exercise', GAS_PER_SETTLEMENT).run((payer) => settler.exercise(terms, payer)),
+        act(caller, 'POST /pool/exercise', GAS_PER_SETTLEMENT).run((gasAccount) => settler.exercise(terms, gasAccount)),
       annihilate: (caller, terms) =>
-        act(caller, 'POST /pool/annihilate', GAS_PER_SETTLEMENT).run((payer) => settler.annihilate(terms, payer)),
+        act(caller, 'POST /pool/annihilate', GAS_PER_SETTLEMENT).run((gasAccount) =>
+          settler.annihilate(terms, gasAccount),
+        ),
     },
     vaults: vaultQuotes,
     trading: openTrading(options, { wallet: settlementWallet, operator, series, vaultQuotes, now, act }),
@@ -333,19 +337,27 @@ function openTrading(options: OptionServicesOptions, parts: TradingParts): Opera
     refusal: () => chains.health.settlement.status().stale ?? journal.refusal(),
     async fill(caller, fills) {
       const route = 'PATCH /orderbook/quotes';
-      return noted(caller, route, await act(caller, route, GAS_PER_FILL).run((payer) => orders.fill(fills, payer)));
+      return noted(
+        caller,
+        route,
+        await act(caller, route, GAS_PER_FILL).run((gasAccount) => orders.fill(fills, gasAccount)),
+      );
     },
     async cancel(caller, quoteIds) {
       const route = 'DELETE /orderbook/quotes';
       const gas = GAS_PER_CANCEL + GAS_PER_CANCELLED_QUOTE;
-      return noted(caller, route, await act(caller, route, gas).run((payer) => orders.cancel(quoteIds, payer)));
+      return noted(
+        caller,
+        route,
+        await act(caller, route, gas).run((gasAccount) => orders.cancel(quoteIds, gasAccount)),
+      );
     },
     approve: (caller, asked) =>
-      act(caller, 'POST /account/collateral_approval', GAS_PER_APPROVAL).run((payer) =>
-        approvals.approve(asked, payer),
+      act(caller, 'POST /account/collateral_approval', GAS_PER_APPROVAL).run((gasAccount) =>
+        approvals.approve(asked, gasAccount),
       ),
     tradeWithVault: (caller, order) =>
-      act(caller, 'POST /vaults/trade', GAS_PER_VAULT_TRADE).run((payer) => vaults.trade(order, payer)),
+      act(caller, 'POST /vaults/trade', GAS_PER_VAULT_TRADE).run((gasAccount) => vaults.trade(order, gasAccount)),
     sign: (quotes) => signing.sign(quotes),
   };
 }

@@ -30,17 +30,17 @@ export interface AwaitChainsOptions extends ServerChoice {
  */
 export async function awaitChains(options: AwaitChainsOptions): Promise<ChainIdentity | null> {
   const { clock, limits, logger, stopping } = options;
-  const asking = new Asking(options);
-  void stopping.then(() => asking.stop());
-  const found = asking.untilAnswered();
+  const probe = new ChainProbe(options);
+  void stopping.then(() => probe.stop());
+  const found = probe.untilAnswered();
   const first = await new Deadline(clock, limits.startPatienceMs).wait(found);
   if (first !== 'TOO_LONG') return first;
   const server = await openWaitingServer({
     ...options,
-    reason: () => asking.reason,
+    reason: () => probe.reason,
     onFault: (error) => logger.error({ err: error }, 'internal error'),
   }).catch((error: unknown) => {
-    asking.stop();
+    probe.stop();
     throw error;
   });
   logger.warn({ port: server.port }, 'waiting for the chains');
@@ -51,7 +51,7 @@ export async function awaitChains(options: AwaitChainsOptions): Promise<ChainIde
   }
 }
 
-class Asking {
+class ChainProbe {
   /** Why there is no answer yet. */
   reason = 'The chains have not been reached yet: no answer so far';
   /** The reason that was logged last. */

@@ -55,7 +55,7 @@ export class UsageExchange {
     const name = `${id} ${kind}`;
     const before = this.#used.get(name);
     this.#used.set(name, { id, tier, kind, amount: amount + (before?.tier === tier ? before.amount : 0) });
-    this.#cancel ??= this.#clock.after(this.#periodMs, () => this.#tell());
+    this.#cancel ??= this.#clock.after(this.#periodMs, () => this.#publish());
   }
 
   stop(): void {
@@ -63,7 +63,7 @@ export class UsageExchange {
     this.#unsubscribe();
   }
 
-  #tell(): void {
+  #publish(): void {
     this.#cancel = null;
     const { nats, names, options } = this.#cluster;
     const used = [...this.#used.values()];

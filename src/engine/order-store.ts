@@ -1,6 +1,6 @@
 import { assert } from './assert.js';
 import { OrderBook, BookOrder, compareAge, NO_BLOCK, type OrderList } from './order-book.js';
-import { mixOrder } from './pool-registry.js';
+import { hashOrder } from './pool-registry.js';
 import type { Hex, InvalidReason, Quote } from './quote.js';
 import { MultisetHash, wordAt } from './state-hash.js';
 import { TimeIndex } from './time-index.js';
@@ -13,7 +13,7 @@ import { Withdrawal, Withdrawals } from './withdrawals.js';
 export class OrderStore {
   readonly book = new OrderBook();
   /** Over every order that is known, with all that it is. */
-  readonly sum = new MultisetHash<BookOrder>(mixOrder);
+  readonly sum = new MultisetHash<BookOrder>(hashOrder);
   readonly withdrawals = new Withdrawals();
   readonly #orders: OrderIndex;
   readonly #byDue = new TimeIndex<BookOrder>((order, place) => (order.placeByDue = place));

@@ -1,6 +1,6 @@
 import type { BookOrder } from './order-book.js';
 import type { Hex, Origin, Pool } from './quote.js';
-import { MultisetHash, type HashedMember, UNCHANGED, type WordMixer } from './state-hash.js';
+import { MultisetHash, type HashedMember, UNCHANGED, type WordHasher } from './state-hash.js';
 import { TimeIndex } from './time-index.js';
 
 export interface DeployedPool {
@@ -17,7 +17,7 @@ interface ListedPool extends DeployedPool, HashedMember {
 
 /** The pools that are deployed and have not matured. */
 export class PoolRegistry {
-  readonly sum = new MultisetHash<ListedPool>(mixDeployedPool);
+  readonly sum = new MultisetHash<ListedPool>(hashDeployedPool);
   readonly #pools = new Map<Hex, ListedPool>();
   readonly #byMaturity = new TimeIndex<ListedPool>((pool, place) => (pool.place = place));
 
@@ -87,38 +87,38 @@ export function byDeployment({ origin: a, pool: { poolAddress } }: DeployedPool,
  * all that the maker signed, so that looking at the rest of the quote would find little more, and take five times as
  * long: a dozen strings that are in no cache.
  */
-export function mixOrder(order: BookOrder, mixer: WordMixer): void {
+export function hashOrder(order: BookOrder, hasher: WordHasher): void {
   const { quoteId, ts } = order.quote;
-  mixer.begin();
-  mixer.hex(quoteId);
-  mixer.count(ts);
-  mixer.count(order.blockNumber);
-  mixer.count(order.logIndex);
-  mixer.amount(order.fillableSize);
-  mixer.word(order.reason ?? 0);
-  mixer.count(order.touchedBlock);
-  mixer.count(order.readBlock);
+  hasher.begin();
+  hasher.hex(quoteId);
+  hasher.count(ts);
+  hasher.count(order.blockNumber);
+  hasher.count(order.logIndex);
+  hasher.amount(order.fillableSize);
+  hasher.word(order.reason ?? 0);
+  hasher.count(order.touchedBlock);
+  hasher.count(order.readBlock);
 }
 
-function mixDeployedPool({ pool, deployedAt, origin }: DeployedPool, mixer: WordMixer): void {
-  mixer.begin();
-  mixPool(pool, mixer);
-  mixer.count(deployedAt);
-  mixOrigin(origin, mixer);
+function hashDeployedPool({ pool, deployedAt, origin }: DeployedPool, hasher: WordHasher): void {
+  hasher.begin();
+  hashPool(pool, hasher);
+  hasher.count(deployedAt);
+  hashOrigin(origin, hasher);
 }
 
-function mixPool({ poolAddress, poolKey }: Pool, mixer: WordMixer): void {
-  mixer.hex(poolAddress);
-  mixer.hex(poolKey.base);
-  mixer.hex(poolKey.quote);
-  mixer.hex(poolKey.oracleAdapter);
-  mixer.amount(poolKey.strike);
-  mixer.count(poolKey.maturity);
-  mixer.word(poolKey.isCallPool ? 1 : 0);
+function hashPool({ poolAddress, poolKey }: Pool, hasher: WordHasher): void {
+  hasher.hex(poolAddress);
+  hasher.hex(poolKey.base);
+  hasher.hex(poolKey.quote);
+  hasher.hex(poolKey.oracleAdapter);
+  hasher.amount(poolKey.strike);
+  hasher.count(poolKey.maturity);
+  hasher.word(poolKey.isCallPool ? 1 : 0);
 }
 
-function mixOrigin({ blockNumber, txHash, logIndex }: Origin, mixer: WordMixer): void {
-  mixer.count(blockNumber);
-  mixer.hex(txHash);
-  mixer.count(logIndex);
+function hashOrigin({ blockNumber, txHash, logIndex }: Origin, hasher: WordHasher): void {
+  hasher.count(blockNumber);
+  hasher.hex(txHash);
+  hasher.count(logIndex);
 }

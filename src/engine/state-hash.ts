@@ -23,7 +23,7 @@ const TWO_64 = 2n ** 64n;
  * 2^-128. That finds faults; an attacker can construct two rows that are alike. docs/reference/log-format.md, "The state's hash
  * and its sum", says what it computes.
  */
-export class WordMixer {
+export class WordHasher {
   #a = 0;
   #b = 0;
   #c = 0;
@@ -124,17 +124,17 @@ export interface HashedMember {
  * member changed, and never where nobody does.
  */
 export class MultisetHash<Member extends HashedMember> {
-  readonly #mix: (member: Member, mixer: WordMixer) => void;
-  readonly #mixer = new WordMixer();
+  readonly #hashMember: (member: Member, hasher: WordHasher) => void;
+  readonly #hasher = new WordHasher();
   readonly #changed = new SwapList<Member>((member, place) => (member.placeAmongChanged = place));
   #a = 0;
   #b = 0;
   #c = 0;
   #d = 0;
 
-  /** `mix` gives the mixer all that a member is. */
-  constructor(mix: (member: Member, mixer: WordMixer) => void) {
-    this.#mix = mix;
+  /** `hashMember` gives the hasher every field of a member. */
+  constructor(hashMember: (member: Member, hasher: WordHasher) => void) {
+    this.#hashMember = hashMember;
   }
 
   /** The member is new, or not what it was. */
@@ -156,8 +156,8 @@ export class MultisetHash<Member extends HashedMember> {
       if (member === undefined) return true;
       this.#unnote(member);
       if (member.lanes !== null) this.#subtract(member.lanes);
-      this.#mix(member, this.#mixer);
-      member.lanes = this.#mixer.end();
+      this.#hashMember(member, this.#hasher);
+      member.lanes = this.#hasher.end();
       this.#add(member.lanes);
     }
     return this.#changed.size === 0;

@@ -1,6 +1,6 @@
 import type { SignedNonce } from './command.js';
 import type { Hex } from './quote.js';
-import { type HashedMember, type Lanes, MultisetHash, UNCHANGED, type WordMixer } from './state-hash.js';
+import { type HashedMember, type Lanes, MultisetHash, UNCHANGED, type WordHasher } from './state-hash.js';
 import { TimeIndex } from './time-index.js';
 
 /** A quote that its provider withdrew. */
@@ -43,7 +43,7 @@ export class SpentNonce implements HashedMember {
  * until their time has run out, a nonce until its deadline and a withdrawal until the quote has expired.
  */
 export class Withdrawals {
-  readonly sum = new MultisetHash<Withdrawal | SpentNonce>(mixMember);
+  readonly sum = new MultisetHash<Withdrawal | SpentNonce>(hashMember);
   readonly #byId = new Map<Hex, Withdrawal>();
   readonly #byDue = new TimeIndex<Withdrawal>((withdrawal, place) => (withdrawal.place = place));
   readonly #nonces = new Map<Hex, Map<bigint, SpentNonce>>();
@@ -126,17 +126,17 @@ export class Withdrawals {
 }
 
 /** The first word tells the two kinds apart. */
-function mixMember(member: Withdrawal | SpentNonce, mixer: WordMixer): void {
-  mixer.begin();
+function hashMember(member: Withdrawal | SpentNonce, hasher: WordHasher): void {
+  hasher.begin();
   if (member instanceof Withdrawal) {
-    mixer.word(1);
-    mixer.hex(member.quoteId);
-    mixer.hex(member.provider);
-    mixer.count(member.due);
+    hasher.word(1);
+    hasher.hex(member.quoteId);
+    hasher.hex(member.provider);
+    hasher.count(member.due);
   } else {
-    mixer.word(2);
-    mixer.hex(member.provider);
-    mixer.amount(member.nonce);
-    mixer.count(member.deadline);
+    hasher.word(2);
+    hasher.hex(member.provider);
+    hasher.amount(member.nonce);
+    hasher.count(member.deadline);
   }
 }

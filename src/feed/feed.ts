@@ -216,13 +216,13 @@ export class Feed {
    * Published events after `afterSeq`, oldest first, at most `limit`: synchronously from memory, else from the log.
    */
   read(afterSeq: number, limit: number): readonly TimedEvent[] | null | Promise<PastEventsPage> {
-    const toldOnly = (events: readonly TimedEvent[]) => events.filter(({ event }) => event.seq <= this.#seq);
+    const publishedOnly = (events: readonly TimedEvent[]) => events.filter(({ event }) => event.seq <= this.#seq);
     const recent = this.#recent.read(afterSeq, limit);
-    if (recent !== null) return toldOnly(recent);
+    if (recent !== null) return publishedOnly(recent);
     if (this.#older === null) return null;
     return this.#older
       .read(afterSeq, limit, this.#index)
-      .then((page) => (page === null || page === 'BUSY' ? page : toldOnly(page)));
+      .then((page) => (page === null || page === 'BUSY' ? page : publishedOnly(page)));
   }
 
   /** Tickers that there are. */
@@ -284,8 +284,8 @@ export class Feed {
   #take(timed: TimedEvent): void {
     const { event, tsMs } = timed;
     const change = this.#book.apply(event);
-    this.#quotes.tell(timed, change);
-    this.#trades.tell(timed);
+    this.#quotes.publish(timed, change);
+    this.#trades.publish(timed);
     if (change !== null) {
       this.#levels.touch(change);
       this.#covers.touch(change);
@@ -297,6 +297,6 @@ export class Feed {
   #refreshTickers(seq: number): void {
     this.#catchUp();
     this.#tickersMs = this.#recordMs;
-    this.#tickerTopics.tell(this.#tickers.flush(this.#recordMs), seq, this.#recordMs);
+    this.#tickerTopics.publish(this.#tickers.flush(this.#recordMs), seq, this.#recordMs);
   }
 }

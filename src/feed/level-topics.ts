@@ -178,7 +178,7 @@ export class LevelTopics {
   flush(seq: number, tsMs: number): void {
     if (this.#touched.size === 0) return;
     for (const [poolAddress, touched] of this.#touched) {
-      for (const [name, state] of this.#byPool.get(poolAddress) ?? []) this.#tell(name, state, touched, seq, tsMs);
+      for (const [name, state] of this.#byPool.get(poolAddress) ?? []) this.#publishTo(name, state, touched, seq, tsMs);
     }
     this.#touched.clear();
   }
@@ -212,7 +212,7 @@ export class LevelTopics {
     if (state.laggards.size === 0) for (const side of SIDES) state.changed[side].clear();
   }
 
-  #tell(name: string, state: State, touched: ReadonlyMap<Hex | null, Prices>, seq: number, tsMs: number): void {
+  #publishTo(name: string, state: State, touched: ReadonlyMap<Hex | null, Prices>, seq: number, tsMs: number): void {
     const { window, key, lastSeq: prevSeq, readers } = state;
     const own = window.view.taker === null ? undefined : touched.get(window.view.taker);
     const follow = (side: Side): LevelTotal[] =>

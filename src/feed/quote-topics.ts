@@ -81,7 +81,7 @@ export class QuoteTopics {
   }
 
   /** `change`: what the event did to the book. */
-  tell(timed: TimedEvent, change: FillableSizeChange | null): void {
+  publish(timed: TimedEvent, change: FillableSizeChange | null): void {
     const route = this.size === 0 ? null : routeOf(timed.event);
     if (route === null) return;
     const names = this.#index.match(route);

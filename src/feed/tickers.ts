@@ -244,18 +244,24 @@ export class TickerTopics {
   }
 
   /** What the record that ends with event `seq` changed. */
-  tell(tickers: readonly Ticker[], seq: number, tsMs: number): void {
+  publish(tickers: readonly Ticker[], seq: number, tsMs: number): void {
     if (this.#readers.size === 0) return;
     for (const ticker of tickers) {
       for (const poolAddress of [ticker.pool.poolAddress, null]) {
         const key = tickerKey(this.#chainId, poolAddress);
         const readers = this.#readers.get(key);
-        if (readers !== undefined) this.#tell(ticker, key, readers, seq, tsMs);
+        if (readers !== undefined) this.#publishTo(ticker, key, readers, seq, tsMs);
       }
     }
   }
 
-  #tell(ticker: Ticker, key: string, readers: Readonly<Record<EncodingName, number>>, seq: number, tsMs: number): void {
+  #publishTo(
+    ticker: Ticker,
+    key: string,
+    readers: Readonly<Record<EncodingName, number>>,
+    seq: number,
+    tsMs: number,
+  ): void {
     for (const encoding of this.#encodings) {
       if (readers[encoding.name] === 0) continue;
       const message = encoding.message({ type: 'TICKER', key, seq, tsMs, body: tickerJson(ticker) });

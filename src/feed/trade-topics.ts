@@ -85,14 +85,14 @@ export class TradeTopics {
     if (state.readers.json + state.readers.msgpack === 0) this.#states.delete(key);
   }
 
-  tell(timed: TimedEvent): void {
+  publish(timed: TimedEvent): void {
     if (this.size === 0) return;
-    const told = this.#keysOf(timed.event).flatMap((key) => {
+    const joined = this.#keysOf(timed.event).flatMap((key) => {
       const state = this.#states.get(key);
       return state === undefined ? [] : [{ key, state }];
     });
     for (const encoding of this.#encodings) {
-      const readers = told.filter(({ state }) => state.readers[encoding.name] > 0);
+      const readers = joined.filter(({ state }) => state.readers[encoding.name] > 0);
       const placedIn = readers.length === 0 ? null : encoding.event(timed);
       if (placedIn === null) continue;
       for (const { key, state } of readers) {
@@ -100,7 +100,7 @@ export class TradeTopics {
         this.#publish(networkTopic(encoding.name, key), message, encoding.isBinary);
       }
     }
-    for (const { state } of told) state.lastSeq = timed.event.seq;
+    for (const { state } of joined) state.lastSeq = timed.event.seq;
   }
 
   /** A trade has at most four keys; a reorg those of every reader. */

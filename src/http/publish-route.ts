@@ -68,8 +68,8 @@ export function publishRoute(
   quoteJson: QuoteJson,
   chainId: string,
   limits: PublishRouteLimits,
-  /** Resolves when others have had their turn. */
-  othersTurn: () => Promise<void>,
+  /** Resolves after the other pending tasks of the event loop had their turn. */
+  yieldToEventLoop: () => Promise<void>,
 ): Route {
   const checkBody = compile(onChain(postQuotesBody(limits.quotesPerRequest), chainId), limits.schemaErrors);
 
@@ -83,10 +83,10 @@ export function publishRoute(
     if (!parsed.ok) return refuse(request, parsed.code, parsed.error);
     // A large batch is spread over turns of the event loop: about 5 us a quote to parse, and as much to check.
     const isLarge = Array.isArray(parsed.value) && parsed.value.length > limits.checksPerTurn;
-    if (isLarge) await othersTurn();
+    if (isLarge) await yieldToEventLoop();
     const body = checkBody(parsed.value);
     if (!body.ok) return refuse(request, 'invalid_parameter', body.errors);
-    if (isLarge) await othersTurn();
+    if (isLarge) await yieldToEventLoop();
     const foreign = body.value.findIndex((quote) => quote.chainId !== chainId);
     if (foreign >= 0) return refuse(request, 'unsupported_chain', chainNotServed(foreign, chainId));
     const refusal = isDryRun ? null : publishing.refusal();
@@ -94,7 +94,7 @@ export function publishRoute(
     const retryAfterMs = publishing.takeQuotes(caller, body.value.length);
     if (retryAfterMs > 0) return rateLimited(request, retryAfterMs);
     const quotes = body.value.map(toPublish);
-    if (isLarge) await othersTurn();
+    if (isLarge) await yieldToEventLoop();
     if (isDryRun) return dryRunAnswer(request, await publishing.dryRun(quotes));
     return answer(request, body.value, await publishing.submit(caller, quotes));
   }
@@ -115,7 +115,7 @@ export function publishRoute(
   async function render(posted: readonly PostedQuoteJson[], items: readonly PublishedItem[]): Promise<NetResponse> {
     const lists = { CREATED: [] as string[], EXISTS: [] as string[], FAILED: [] as string[] };
     for (const [i, item] of items.entries()) {
-      if (i > 0 && i % limits.checksPerTurn === 0) await othersTurn();
+      if (i > 0 && i % limits.checksPerTurn === 0) await yieldToEventLoop();
       const text =
         item.type === 'FAILED'
           ? JSON.stringify({ reason: item.reason, quote: posted[i] })

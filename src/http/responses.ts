@@ -102,7 +102,7 @@ interface CorsHeaders {
   readonly said: readonly SharedHeaders[];
 }
 
-function toldReader(headers: Readonly<Record<string, string>>): CorsHeaders {
+function corsHeaders(headers: Readonly<Record<string, string>>): CorsHeaders {
   return {
     unsaid: [new SharedHeaders({ ...headers, ...FOR_ONE_READER })],
     said: [new SharedHeaders(headers)],
@@ -110,7 +110,7 @@ function toldReader(headers: Readonly<Record<string, string>>): CorsHeaders {
 }
 
 /** Where not everybody may read it: a cache may not give a page what another origin, or none, was answered. */
-const BY_ORIGIN = toldReader({ vary: 'origin' });
+const BY_ORIGIN = corsHeaders({ vary: 'origin' });
 
 /** Headers of every answer: the request id, CORS, caching, and whether the followed chains are behind. */
 export class AnswerHeaders {
@@ -133,16 +133,16 @@ export class AnswerHeaders {
     const stale = this.#options.staleness(nowMs);
     if (stale !== null) ownHeaders.push('x-stale', stale);
     const { status, headers, shared, body } = response;
-    const told = this.#toldReader(request)[headers['cache-control'] === undefined ? 'unsaid' : 'said'];
-    return { status, headers, shared: shared === undefined ? told : [...shared, ...told], ownHeaders, body };
+    const forReader = this.#corsHeadersFor(request)[headers['cache-control'] === undefined ? 'unsaid' : 'said'];
+    return { status, headers, shared: shared === undefined ? forReader : [...shared, ...forReader], ownHeaders, body };
   }
 
-  #toldReader(request: NetRequestHead): CorsHeaders {
+  #corsHeadersFor(request: NetRequestHead): CorsHeaders {
     const origin = this.#options.allowOrigin(request);
     if (origin === null) return BY_ORIGIN;
     let known = this.#byOrigin.get(origin);
     if (known === undefined) {
-      known = toldReader({
+      known = corsHeaders({
         'access-control-allow-origin': origin,
         'access-control-expose-headers': CORS_EXPOSED_HEADERS,
         ...(origin !== '*' && { vary: 'origin' }),

@@ -4,7 +4,7 @@ import { erc20Abi } from '../chain/contracts/abi.js';
 import type { ChainReader } from '../chain/contracts/chain-reader.js';
 import { chainFailureText, isChainFailure } from '../chain/contracts/contract-errors.js';
 import type { TokenProfile } from '../chain/contracts/deployments.js';
-import { type GasPayer, NOT_CONFIRMED, type Operator } from '../chain/wallet/operator.js';
+import { type GasAccount, NOT_CONFIRMED, type Operator } from '../chain/wallet/operator.js';
 import type { Hex } from '../engine/quote.js';
 import type { GasRefusal } from '../quota/gas-budget.js';
 import { MAX_UINT256, parseDecimal } from '../wire/primitives.js';
@@ -47,7 +47,7 @@ export class CollateralApprovals {
   ) {}
 
   /** One after the other. Each fails alone; nothing is sent where the allowance is as it should be. */
-  async approve(approvals: readonly Approval[], payer: GasPayer): Promise<ApprovalResult> {
+  async approve(approvals: readonly Approval[], gasAccount: GasAccount): Promise<ApprovalResult> {
     const items: ApprovalItem[] = approvals.map(() => APPROVED);
     const readable = approvals.flatMap(({ symbol, amount }, index) => {
       const token = this.tokenOf(symbol);
@@ -58,7 +58,7 @@ export class CollateralApprovals {
     });
     const keys = [...new Set(readable.map(({ token }) => turnOf(token.address)))];
     try {
-      const result = await this.turns.run(keys, this.operator.deadline(), () => this.#all(readable, items, payer));
+      const result = await this.turns.run(keys, this.operator.deadline(), () => this.#all(readable, items, gasAccount));
       if (result !== 'TOO_LONG') return result;
     } catch (error) {
       if (isChainFailure(error)) return { type: 'CHAIN_UNREACHABLE' };
@@ -71,7 +71,7 @@ export class CollateralApprovals {
   async #all(
     approvals: readonly Readable[],
     items: ApprovalItem[],
-    payer: GasPayer,
+    gasAccount: GasAccount,
   ): Promise<TurnResult<ApprovalResult>> {
     const allowances = await this.#allowances([...new Set(approvals.map(({ token }) => token))]);
     const needed: Readable[] = [];
@@ -81,11 +81,11 @@ export class CollateralApprovals {
       allowances.set(token, units);
       needed.push(approval);
     }
-    const refusal = payer.take(needed.length);
+    const refusal = gasAccount.take(needed.length);
     if (refusal !== null) return { answer: refusal, end: Promise.resolve() };
     const ends: Promise<unknown>[] = [];
     for (const { index, token, units } of needed) {
-      items[index] = await this.#send(token, units, payer, ends);
+      items[index] = await this.#send(token, units, gasAccount, ends);
     }
     return { answer: { type: 'ANSWERED', items }, end: Promise.allSettled(ends) };
   }
@@ -100,12 +100,12 @@ export class CollateralApprovals {
   async #send(
     { address }: TokenProfile,
     units: bigint,
-    payer: GasPayer,
+    gasAccount: GasAccount,
     ends: Promise<unknown>[],
   ): Promise<ApprovalItem> {
     try {
       const data = encodeFunctionData({ abi: erc20Abi, functionName: 'approve', args: [this.router, units] });
-      const { outcome, end } = this.operator.send({ to: address, data }, payer);
+      const { outcome, end } = this.operator.send({ to: address, data }, gasAccount);
       ends.push(end);
       const result = await outcome;
       if (result === 'TOO_LONG') return failed(NOT_CONFIRMED);

@@ -7,7 +7,7 @@ import type { TokenProfile } from '../chain/contracts/deployments.js';
 import { fillAmounts, fillCalldata, fillFeeCall, TokenUnits } from '../chain/contracts/fills.js';
 import { collateralToken } from '../chain/contracts/quote-types.js';
 import type { OptionSeries } from '../chain/options/option-series.js';
-import type { GasPayer, Operator } from '../chain/wallet/operator.js';
+import type { GasAccount, Operator } from '../chain/wallet/operator.js';
 import { type Hex, type Order, type Quote, ZERO_ADDRESS } from '../engine/quote.js';
 import { GAS_PER_CANCEL, GAS_PER_CANCELLED_QUOTE, type GasRefusal } from '../quota/gas-budget.js';
 import type { TokenCapRefusal, TokenCaps } from '../quota/token-caps.js';
@@ -85,7 +85,7 @@ interface PayableFill extends Fill {
 }
 
 /** What the wallet has of a token, and what of it the router may take, less what the request has planned to pay. */
-interface Means {
+interface Funds {
   balance: bigint;
   allowance: bigint;
 }
@@ -101,7 +101,7 @@ export class OrderTrading {
   constructor(private readonly parts: OrderTradingParts) {}
 
   /** Each order fails alone, unless none of them can be paid. */
-  async fill(requests: readonly FillRequest[], payer: GasPayer): Promise<FillResult> {
+  async fill(requests: readonly FillRequest[], gasAccount: GasAccount): Promise<FillResult> {
     const { operator, turns } = this.parts;
     const items: TradeItem[] = requests.map(() => NOT_ACTIVE);
     const fills = requests.flatMap((request, index) => {
@@ -113,7 +113,7 @@ export class OrderTrading {
     if (fills.length === 0) return { type: 'ANSWERED', items };
     const tokens = [...new Set(fills.map(({ token }) => turnOf(token.address)))];
     try {
-      const result = await turns.run(tokens, operator.deadline(), () => this.#fillAll(fills, items, payer));
+      const result = await turns.run(tokens, operator.deadline(), () => this.#fillAll(fills, items, gasAccount));
       if (result !== 'TOO_LONG') return result;
     } catch (error) {
       if (isChainFailure(error)) return { type: 'CHAIN_UNREACHABLE' };
@@ -127,7 +127,7 @@ export class OrderTrading {
    * Cancels the operator's own quotes, live and invalid ones, with one transaction a pool. Pools record a cancellation
    * under its sender, so the quotes of other makers fail.
    */
-  async cancel(quoteIds: readonly Hex[], payer: GasPayer): Promise<CancelResult> {
+  async cancel(quoteIds: readonly Hex[], gasAccount: GasAccount): Promise<CancelResult> {
     const { operator, orders, turns } = this.parts;
     const own = operator.address.toLowerCase();
     const pools = new Map<Hex, Set<Hex>>();
@@ -144,7 +144,7 @@ export class OrderTrading {
     if (pools.size > 0) {
       const keys = [...pools.keys()].map(turnOf);
       try {
-        const result = await turns.run(keys, operator.deadline(), () => this.#cancelAll(pools, payer));
+        const result = await turns.run(keys, operator.deadline(), () => this.#cancelAll(pools, gasAccount));
         if (result !== 'TOO_LONG' && !(result instanceof Map)) return result;
         for (const quoteId of [...pools.values()].flatMap((ids) => [...ids])) {
           items.set(quoteId, result === 'TOO_LONG' ? WAITED : itemOf(result.get(quoteId)));
@@ -171,12 +171,12 @@ export class OrderTrading {
     return { index, quote, size, token };
   }
 
-  async #fillAll(fills: readonly Fill[], items: TradeItem[], payer: GasPayer): Promise<TurnResult<FillResult>> {
+  async #fillAll(fills: readonly Fill[], items: TradeItem[], gasAccount: GasAccount): Promise<TurnResult<FillResult>> {
     const { caps } = this.parts;
     const plan = await this.#plan(fills, items);
     if (!Array.isArray(plan)) return atOnce(plan);
     const takenMs = caps.nowMs();
-    const refusal = payer.take(plan.length);
+    const refusal = gasAccount.take(plan.length);
     if (refusal !== null) {
       await Promise.all(plan.map(({ token, units }) => caps.settle(token.symbol, units, 0n, takenMs)));
       return atOnce(refusal);
@@ -189,7 +189,7 @@ export class OrderTrading {
         // One at a time: what a fill costs, and its gas, depend on the position that the one before leaves.
         let isPending = false;
         for (const fill of group) {
-          const item: TradeItem = isPending ? WAITED : await this.#send(fill, payer, ends);
+          const item: TradeItem = isPending ? WAITED : await this.#send(fill, gasAccount, ends);
           isPending ||= item.type === 'PENDING';
           items[fill.index] = item;
           const { token, units } = fill;
@@ -205,7 +205,7 @@ export class OrderTrading {
     const { caps, orders } = this.parts;
     const read = await this.#read(fills);
     if ('type' in read) return read;
-    const { means, closable, fees } = read;
+    const { funds, closable, fees } = read;
     const left = new Map<Hex, bigint>();
     const payable: PayableFill[] = [];
     let unpaid: FillResult | null = null;
@@ -213,7 +213,7 @@ export class OrderTrading {
       const { index, quote, size, token } = fill;
       const { quoteId } = quote;
       const fillable = left.get(quoteId) ?? orders.get(quoteId)?.fillableSize ?? 0n;
-      const [ofToken, ofPool, fee] = [means.get(token), closable.get(quote.pool.poolAddress), fees[i]];
+      const [ofToken, ofPool, fee] = [funds.get(token), closable.get(quote.pool.poolAddress), fees[i]];
       if (ofToken === undefined || ofPool == null || fee == null) items[index] = NOT_DEPLOYED;
       else if (size > fillable) items[index] = failed('The size is above what is fillable');
       else {
@@ -241,7 +241,7 @@ export class OrderTrading {
   /** Balances, allowances, positions and fees, all of one block where there is Multicall3. */
   async #read(fills: readonly Fill[]): Promise<
     | {
-        readonly means: ReadonlyMap<TokenProfile, Means>;
+        readonly funds: ReadonlyMap<TokenProfile, Funds>;
         /** By pool; null where it does not answer. */
         readonly closable: ReadonlyMap<Hex, Closable | null>;
         /** What the pool takes for each fill, 1e-18 of the token; null where it does not answer. */
@@ -263,12 +263,12 @@ export class OrderTrading {
     const answers = (await reader.multicall(calls)).map(readUint).values();
     const next = (): bigint | null => answers.next().value ?? null;
     const unread: { token: string; reason: string }[] = [];
-    const means = new Map<TokenProfile, Means>();
+    const funds = new Map<TokenProfile, Funds>();
     for (const token of tokens) {
       const [balance, allowance] = [next(), next()];
       if (balance === null || allowance === null) {
         unread.push({ token: token.symbol, reason: 'The token does not tell its balance' });
-      } else means.set(token, { balance, allowance });
+      } else funds.set(token, { balance, allowance });
     }
     const closable = new Map<Hex, Closable | null>();
     for (const pool of pools) {
@@ -276,16 +276,16 @@ export class OrderTrading {
       closable.set(pool, shorts === null || longs === null ? null : { shorts, longs });
     }
     if (unread.length > 0) return { type: 'NO_BALANCES', tokens: unread };
-    return { means, closable, fees: fills.map(next) };
+    return { funds, closable, fees: fills.map(next) };
   }
 
-  #send({ quote, size }: Fill, payer: GasPayer, ends: Promise<unknown>[]): Promise<TradeItem> {
-    return this.#sendTo(quote.pool.poolAddress, fillCalldata(quote, size, this.parts.referrer), payer, ends);
+  #send({ quote, size }: Fill, gasAccount: GasAccount, ends: Promise<unknown>[]): Promise<TradeItem> {
+    return this.#sendTo(quote.pool.poolAddress, fillCalldata(quote, size, this.parts.referrer), gasAccount, ends);
   }
 
   async #cancelAll(
     pools: ReadonlyMap<Hex, ReadonlySet<Hex>>,
-    payer: GasPayer,
+    gasAccount: GasAccount,
   ): Promise<TurnResult<Map<Hex, TradeItem> | GasRefusal>> {
     const { operator, reader, inFlight } = this.parts;
     const quotes = [...pools].flatMap(([pool, quoteIds]) => [...quoteIds].map((quoteId) => ({ pool, quoteId })));
@@ -302,7 +302,7 @@ export class OrderTrading {
     });
     const groups = groupBy(active, ({ pool }) => pool);
     const largest = Math.max(0, ...groups.map(({ length }) => length));
-    const refusal = payer.take(groups.length, GAS_PER_CANCEL + largest * GAS_PER_CANCELLED_QUOTE);
+    const refusal = gasAccount.take(groups.length, GAS_PER_CANCEL + largest * GAS_PER_CANCELLED_QUOTE);
     if (refusal !== null) return atOnce(refusal);
     const ends: Promise<unknown>[] = [];
     await mapLimit(groups, inFlight, async (group) => {
@@ -310,15 +310,15 @@ export class OrderTrading {
       if (first === undefined) return;
       const args = [group.map(({ quoteId }) => quoteId)] as const;
       const data = encodeFunctionData({ abi: poolAbi, functionName: 'cancelQuotesOB', args });
-      const item = await this.#sendTo(first.pool, data, payer, ends);
+      const item = await this.#sendTo(first.pool, data, gasAccount, ends);
       for (const { quoteId } of group) items.set(quoteId, item);
     });
     return { answer: items, end: Promise.allSettled(ends) };
   }
 
-  async #sendTo(to: Hex, data: Hex, payer: GasPayer, ends: Promise<unknown>[]): Promise<TradeItem> {
+  async #sendTo(to: Hex, data: Hex, gasAccount: GasAccount, ends: Promise<unknown>[]): Promise<TradeItem> {
     try {
-      const { outcome, end } = this.parts.operator.send({ to, data }, payer);
+      const { outcome, end } = this.parts.operator.send({ to, data }, gasAccount);
       ends.push(end);
       const result = await outcome;
       if (result === 'TOO_LONG') return { type: 'PENDING' };

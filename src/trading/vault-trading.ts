@@ -8,7 +8,7 @@ import type { TokenProfile, VaultProfile } from '../chain/contracts/deployments.
 import { findPools } from '../chain/follow/pool-addresses.js';
 import type { ChainSeconds, OptionSeries } from '../chain/options/option-series.js';
 import { findVault, isVaultRefusal, type VaultQuotes } from '../chain/options/vault-quotes.js';
-import type { GasPayer, Operator, TxOutcome } from '../chain/wallet/operator.js';
+import type { GasAccount, Operator, TxOutcome } from '../chain/wallet/operator.js';
 import type { Hex, PoolKey } from '../engine/quote.js';
 import type { GasRefusal } from '../quota/gas-budget.js';
 import type { TokenCapRefusal, TokenCaps } from '../quota/token-caps.js';
@@ -92,7 +92,7 @@ const NOT_CONFIRMED: VaultTradeOutcome = { type: 'NOT_CONFIRMED' };
 export class VaultTrading {
   constructor(private readonly parts: VaultTradingParts) {}
 
-  async trade(order: VaultOrder, payer: GasPayer): Promise<VaultTradeOutcome> {
+  async trade(order: VaultOrder, gasAccount: GasAccount): Promise<VaultTradeOutcome> {
     const { operator, turns, nowSeconds } = this.parts;
     const now = nowSeconds();
     if (now === null) return { type: 'CHAIN_UNREACHABLE' };
@@ -100,7 +100,7 @@ export class VaultTrading {
     if ('type' in planned) return planned;
     try {
       const keys = [turnOf(planned.asset.address)];
-      const result = await turns.run(keys, operator.deadline(), () => this.#trade(planned, payer));
+      const result = await turns.run(keys, operator.deadline(), () => this.#trade(planned, gasAccount));
       return result === 'TOO_LONG' ? { type: 'WAITED' } : result;
     } catch (error) {
       if (isChainFailure(error)) return { type: 'CHAIN_UNREACHABLE' };
@@ -123,7 +123,7 @@ export class VaultTrading {
     return { order, vault, key: series.poolKey(order, date.maturity), asset, limit };
   }
 
-  async #trade(planned: Planned, payer: GasPayer): Promise<TurnResult<VaultTradeOutcome>> {
+  async #trade(planned: Planned, gasAccount: GasAccount): Promise<TurnResult<VaultTradeOutcome>> {
     const { caps, operator } = this.parts;
     const { order, vault, key, asset, limit } = planned;
     const refusal = await this.#refusal(planned);
@@ -134,7 +134,7 @@ export class VaultTrading {
     if (capped !== null) return atOnce(capped);
     let spent = 0n;
     try {
-      const noGas = payer.take(1);
+      const noGas = gasAccount.take(1);
       if (noGas !== null) return atOnce(noGas);
       const args = [
         { ...key, maturity: BigInt(key.maturity) },
@@ -144,7 +144,7 @@ export class VaultTrading {
         this.parts.referrer,
       ] as const;
       const data = encodeFunctionData({ abi: vaultAbi, functionName: 'trade', args });
-      const { outcome, end } = operator.send({ to: vault.address, data }, payer);
+      const { outcome, end } = operator.send({ to: vault.address, data }, gasAccount);
       const result = await outcome;
       if (result === 'TOO_LONG') {
         spent = reserved;

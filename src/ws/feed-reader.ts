@@ -162,7 +162,7 @@ export class FeedReader {
     const followed = (): Ticker[] =>
       [...feed.tickers.all()].filter(({ pool }) => poolAddress === null || pool.poolAddress === poolAddress);
     const shown = new Set(followed());
-    const tell = (ticker: Ticker): void => {
+    const send = (ticker: Ticker): void => {
       const body = tickerJson(ticker);
       this.followed.send(encoding.message({ type: 'TICKER', key, seq: feed.seq, tsMs: feed.tsMs, body }));
     };
@@ -177,9 +177,9 @@ export class FeedReader {
       first: charged(tickerMessages(), pace),
       missed: null,
       arrive: () => {
-        for (const ticker of followed()) if (!shown.has(ticker)) tell(ticker);
+        for (const ticker of followed()) if (!shown.has(ticker)) send(ticker);
         // What is not in the book any more was emptied while the reader was on its way.
-        for (const { pool } of shown) if (feed.tickers.get(pool.poolAddress) === undefined) tell(emptyTicker(pool));
+        for (const { pool } of shown) if (feed.tickers.get(pool.poolAddress) === undefined) send(emptyTicker(pool));
         this.followed.goLive('TICKER', [feed.tickerTopics.join(poolAddress, encoding.name)]);
       },
     });

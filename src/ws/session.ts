@@ -38,9 +38,9 @@ export class Session {
   readonly reader: FeedReader;
   readonly encoding: Encoding | null;
   /** Messages answered with ERROR. */
-  readonly badMessages: RateWindow;
+  readonly badMessages: SlidingWindowLimiter;
   /** The limit is one more than is allowed: reaching it is the first refusal. */
-  readonly subscribes: RateWindow;
+  readonly subscribes: SlidingWindowLimiter;
   /** Rate limit of its key's rows and bytes. */
   readonly pace: ReaderPace;
   /** FILTERs and UNSUBSCRIBEs that wait for their turn, oldest first. */
@@ -63,8 +63,8 @@ export class Session {
     this.reader = reader;
     this.encoding = encoding;
     this.pace = pace;
-    this.badMessages = new RateWindow(limits.wsBadMessages, limits.wsBadMessageWindowMs);
-    this.subscribes = new RateWindow(limits.wsSubscribes + 1, limits.wsSubscribeWindowMs);
+    this.badMessages = new SlidingWindowLimiter(limits.wsBadMessages, limits.wsBadMessageWindowMs);
+    this.subscribes = new SlidingWindowLimiter(limits.wsSubscribes + 1, limits.wsSubscribeWindowMs);
   }
 
   get isPlain(): boolean {
@@ -141,7 +141,7 @@ export class Session {
 }
 
 /** Counts events within a sliding window of time, up to a limit. Allocates nothing until the first event. */
-export class RateWindow {
+export class SlidingWindowLimiter {
   readonly #limit: number;
   readonly #windowMs: number;
   /** Times of the last `limit` events, a ring once it is full. */

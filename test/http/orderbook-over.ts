@@ -13,7 +13,7 @@ export interface Surroundings {
   readonly ordersPerTurn: number;
   /** As the sequencer's; by default all is durable. */
   readonly whenDurable?: () => Promise<void> | null;
-  readonly othersTurn?: () => Promise<void>;
+  readonly yieldToEventLoop?: () => Promise<void>;
   /** By default large answers are made at once. */
   readonly answers?: LargeAnswerRunner;
   /** By default privacy is open. */
@@ -22,7 +22,7 @@ export interface Surroundings {
 
 /** The routes over an engine as it is, with nothing between them. */
 export function orderbookOver(engine: Engine, surroundings: Surroundings): Route[] {
-  const { ordersPerTurn, whenDurable, othersTurn } = surroundings;
+  const { ordersPerTurn, whenDurable, yieldToEventLoop } = surroundings;
   const book = {
     cover: engine.cover.bind(engine),
     privateQuotes: engine.privateQuotes.bind(engine),
@@ -42,7 +42,7 @@ export function orderbookOver(engine: Engine, surroundings: Surroundings): Route
   const digest = (text: string): string => createHash('sha256').update(text).digest('base64url');
   const quoteJson = new QuoteJson(CHAIN_ID, 100);
   const takers = surroundings.takers ?? new TakerAccess('open', () => null);
-  const turn = othersTurn ?? (() => Promise.resolve());
+  const turn = yieldToEventLoop ?? (() => Promise.resolve());
   const answers = surroundings.answers ?? answersAtOnce({ turn, charge: () => undefined });
   const named = new QuoteJson(CHAIN_ID, 100, ({ poolKey }) => (poolKey.isCallPool ? 'A-B-29NOV30-1-C' : null));
   return orderbookRoutes(book, quoteJson, named, CHAIN_ID, limits, digest, answers, null, takers);

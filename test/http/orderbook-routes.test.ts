@@ -16,7 +16,7 @@ function served(ordersPerTurn = 10) {
   const routes = orderbookOver(engine, {
     ordersPerTurn,
     whenDurable: () => others.pending,
-    othersTurn: async () => others.turn(),
+    yieldToEventLoop: async () => others.turn(),
   });
   return {
     others,

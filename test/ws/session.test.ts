@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import t from 'tap';
-import { RateWindow } from '../../src/ws/session.js';
+import { SlidingWindowLimiter } from '../../src/ws/session.js';
 
 t.test('the window counts what happened less than its length ago', async (t) => {
-  const window = new RateWindow(3, 100);
+  const window = new SlidingWindowLimiter(3, 100);
   t.same(
     [0, 10, 99].map((nowMs) => window.reaches(nowMs)),
     [false, false, true],
@@ -14,7 +14,7 @@ t.test('the window counts what happened less than its length ago', async (t) => 
 t.test('it agrees with counting everything, whatever the times', async () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 5 }), fc.array(fc.nat({ max: 60 })), (limit, gaps) => {
-      const window = new RateWindow(limit, 100);
+      const window = new SlidingWindowLimiter(limit, 100);
       const times: number[] = [];
       for (const gap of gaps) {
         const now = (times.at(-1) ?? 0) + gap;

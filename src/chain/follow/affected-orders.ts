@@ -142,7 +142,7 @@ export class OrderStates {
   }
 
   /** Tells where the book differs from what the chain says after block `at`. */
-  async tell(
+  async reportChanges(
     orders: readonly Order[],
     states: readonly QuoteState[],
     at: BlockId,

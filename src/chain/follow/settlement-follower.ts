@@ -167,7 +167,7 @@ export class SettlementFollower {
     const due = orders.filter((order) => !this.#isHeld(order));
     if (position === null || due.length === 0) return;
     const states = await this.#states.read(due, position);
-    await this.#states.tell(due, states, position, () => null);
+    await this.#states.reportChanges(due, states, position, () => null);
   }
 
   /** The pool or token is answering again: all orders that depend on it wait for their turn to be asked about. */
@@ -184,7 +184,7 @@ export class SettlementFollower {
     if (position === null || this.#waiting.size === 0) return true;
     const orders = takeRoundRobin(this.#waiting, this.options.touchedSlice);
     const states = await this.#states.read(orders, position);
-    await this.#states.tell(orders, states, position, (order) => this.#originFor(order));
+    await this.#states.reportChanges(orders, states, position, (order) => this.#originFor(order));
     for (const order of orders) this.#waiting.delete(order);
     return this.#waiting.size === 0;
   }
@@ -218,7 +218,7 @@ export class SettlementFollower {
     await this.#submit(changes, trades, times);
     this.#noteLate(reading, range.fromBlock, to.blockNumber);
     for (const [order, log] of touched) this.#waiting.set(order, log);
-    if (states !== null) await this.#states.tell(orders, states, to, (order) => this.#originFor(order));
+    if (states !== null) await this.#states.reportChanges(orders, states, to, (order) => this.#originFor(order));
     for (const order of orders) this.#waiting.delete(order);
     await this.#reportPosition(to, changes.length > 0 || orders.length > 0);
     this.#inDoubt = states === null ? orders : [];

@@ -9,7 +9,7 @@ import { poolFactoryAbi } from '../contracts/abi.js';
 import type { ChainReader } from '../contracts/chain-reader.js';
 import { isChainFailure } from '../contracts/contract-errors.js';
 import { type FoundPool, findPools } from '../follow/pool-addresses.js';
-import { type GasPayer, NOT_CONFIRMED, type Operator, type TxOutcome } from '../wallet/operator.js';
+import { type GasAccount, NOT_CONFIRMED, type Operator, type TxOutcome } from '../wallet/operator.js';
 import type { ChainSeconds, OptionSeries } from './option-series.js';
 
 /** The outcome of one option. */
@@ -25,13 +25,13 @@ export type DeployResult =
   | GasRefusal;
 
 /** `dateRefusal`: why no new pool may have this date. One that exists may: the rules are for new ones. */
-interface LookUp {
-  readonly type: 'LOOK_UP';
+interface PoolSearch {
+  readonly type: 'FIND';
   readonly key: PoolKey;
   readonly dateRefusal: string | null;
 }
 
-type Plan = DeployItem | LookUp;
+type Plan = DeployItem | PoolSearch;
 
 /** A pool that is not there. */
 interface Missing {
@@ -61,20 +61,20 @@ export class PoolDeployer {
   ) {}
 
   /** In the order of `options`, whose symbols all have tokens; each fails alone, but for want of gas to pay with. */
-  async deploy(options: readonly OptionTerms[], payer: GasPayer): Promise<DeployResult> {
+  async deploy(options: readonly OptionTerms[], gasAccount: GasAccount): Promise<DeployResult> {
     const now = this.nowSeconds();
     if (now === null) return { type: 'CHAIN_UNREACHABLE' };
     const plans = options.map((option) => this.#plan(option, now));
     try {
-      const lookUps = plans.filter((plan) => plan.type === 'LOOK_UP');
-      const keys = lookUps.map(({ key }) => key);
+      const searches = plans.filter((plan) => plan.type === 'FIND');
+      const keys = searches.map(({ key }) => key);
       const found = await findPools(this.reader, this.poolFactory, keys);
-      const missing = missingPools(lookUps, found);
+      const missing = missingPools(searches, found);
       const joined = missing.filter(({ poolAddress }) => this.#underWay.has(poolAddress));
       const own = missing.filter((pool) => !joined.includes(pool));
-      const refusal = payer.take(own.length);
+      const refusal = gasAccount.take(own.length);
       if (refusal !== null) return refusal;
-      const ensure = async (pool: Missing) => [pool.poolAddress, await this.#ensure(pool, payer)] as const;
+      const ensure = async (pool: Missing) => [pool.poolAddress, await this.#ensure(pool, gasAccount)] as const;
       // What is joined is joined at once: no gas was taken to send it anew, should it fail before its turn came.
       const [joinedItems, ownItems] = await settleBoth(
         mapLimit(joined, joined.length, ensure),
@@ -92,12 +92,12 @@ export class PoolDeployer {
     const maturity = parseExpiration(expiration);
     if (maturity === null) return failed(`Invalid expiration date: ${expiration}`);
     const key = this.series.poolKey(option, maturity);
-    return { type: 'LOOK_UP', key, dateRefusal: expirationRefusal(expiration, now) };
+    return { type: 'FIND', key, dateRefusal: expirationRefusal(expiration, now) };
   }
 
-  #ensure(pool: Missing, payer: GasPayer): Promise<DeployItem> {
+  #ensure(pool: Missing, gasAccount: GasAccount): Promise<DeployItem> {
     const underWay = this.#underWay.get(pool.poolAddress);
-    return underWay === undefined ? this.#create(pool, payer) : this.#join(underWay);
+    return underWay === undefined ? this.#create(pool, gasAccount) : this.#join(underWay);
   }
 
   async #join(underWay: Promise<DeployItem>): Promise<DeployItem> {
@@ -105,8 +105,8 @@ export class PoolDeployer {
     return item === 'TOO_LONG' ? failed(NOT_CONFIRMED) : forTheNext(item);
   }
 
-  async #create({ key, poolAddress }: Missing, payer: GasPayer): Promise<DeployItem> {
-    const { outcome, end } = this.operator.send({ to: this.poolFactory, data: encodeDeployPool(key) }, payer);
+  async #create({ key, poolAddress }: Missing, gasAccount: GasAccount): Promise<DeployItem> {
+    const { outcome, end } = this.operator.send({ to: this.poolFactory, data: encodeDeployPool(key) }, gasAccount);
     const deployment = end
       .then((ended) => this.#whatCame(ended, poolAddress))
       .finally(() => this.#underWay.delete(poolAddress));
@@ -125,9 +125,9 @@ export class PoolDeployer {
 }
 
 /** Those that may be deployed, each once, in the order of the request: they take a transaction each. */
-function missingPools(lookUps: readonly LookUp[], found: ReadonlyMap<PoolKey, FoundPool>): Missing[] {
+function missingPools(searches: readonly PoolSearch[], found: ReadonlyMap<PoolKey, FoundPool>): Missing[] {
   const missing = new Map<Hex, Missing>();
-  for (const { key, dateRefusal } of lookUps) {
+  for (const { key, dateRefusal } of searches) {
     const pool = found.get(key);
     if (dateRefusal !== null || pool?.type !== 'FOUND' || pool.isDeployed) continue;
     const { poolAddress } = pool;
@@ -142,19 +142,19 @@ function answers(
   found: ReadonlyMap<PoolKey, FoundPool>,
   items: ReadonlyMap<Hex, DeployItem>,
 ): DeployItem[] {
-  const told = new Set<Hex>();
+  const answered = new Set<Hex>();
   return plans.map((plan) => {
-    if (plan.type !== 'LOOK_UP') return plan;
+    if (plan.type !== 'FIND') return plan;
     const { key, dateRefusal } = plan;
     const pool = found.get(key);
-    if (pool === undefined) throw new Error('A key was not looked up');
+    if (pool === undefined) throw new Error('A key was not searched');
     const isThere = pool.type === 'FOUND' && pool.isDeployed;
     if (dateRefusal !== null && !isThere) return failed(dateRefusal);
     if (pool.type === 'IMPOSSIBLE') return failed(pool.reason);
     const { poolAddress } = pool;
     const item = items.get(poolAddress) ?? { type: 'EXISTED', poolAddress };
-    if (told.has(poolAddress)) return forTheNext(item);
-    told.add(poolAddress);
+    if (answered.has(poolAddress)) return forTheNext(item);
+    answered.add(poolAddress);
     return item;
   });
 }

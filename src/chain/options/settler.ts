@@ -10,7 +10,7 @@ import type { ChainReader } from '../contracts/chain-reader.js';
 import { chainFailureText, isChainFailure } from '../contracts/contract-errors.js';
 import { type FoundPool, findPools, isDateRefusal } from '../follow/pool-addresses.js';
 import { ChainAnswerError } from '../rpc/rpc-response.js';
-import { type GasPayer, NOT_CONFIRMED, type Operator, type TxOutcome } from '../wallet/operator.js';
+import { type GasAccount, NOT_CONFIRMED, type Operator, type TxOutcome } from '../wallet/operator.js';
 import type { ChainSeconds, OptionSeries } from './option-series.js';
 
 /** The outcome of one position; `reason` is for people. */
@@ -107,21 +107,25 @@ export class Settler {
    * Closes expired positions, longs and shorts. In the order of `options`, whose symbols all have tokens. Each fails
    * alone, except when the gas budget is exceeded.
    */
-  settle(options: readonly OptionTerms[], payer: GasPayer): Promise<SettlementResult> {
-    return this.#closeAll(options, payer, SETTLE);
+  settle(options: readonly OptionTerms[], gasAccount: GasAccount): Promise<SettlementResult> {
+    return this.#closeAll(options, gasAccount, SETTLE);
   }
 
   /** As `settle`, for longs alone. */
-  exercise(options: readonly OptionTerms[], payer: GasPayer): Promise<SettlementResult> {
-    return this.#closeAll(options, payer, EXERCISE);
+  exercise(options: readonly OptionTerms[], gasAccount: GasAccount): Promise<SettlementResult> {
+    return this.#closeAll(options, gasAccount, EXERCISE);
   }
 
   /** Gives up as many longs as shorts of each option, before or after its maturity. Answers as `settle`. */
-  annihilate(options: readonly OptionTerms[], payer: GasPayer): Promise<SettlementResult> {
-    return this.#closeAll(options, payer, ANNIHILATE);
+  annihilate(options: readonly OptionTerms[], gasAccount: GasAccount): Promise<SettlementResult> {
+    return this.#closeAll(options, gasAccount, ANNIHILATE);
   }
 
-  async #closeAll(options: readonly OptionTerms[], payer: GasPayer, closing: Closing): Promise<SettlementResult> {
+  async #closeAll(
+    options: readonly OptionTerms[],
+    gasAccount: GasAccount,
+    closing: Closing,
+  ): Promise<SettlementResult> {
     const now = this.nowSeconds();
     if (now === null) return { type: 'CHAIN_UNREACHABLE' };
     const plans = options.map((option) => this.#plan(option, now, closing));
@@ -131,12 +135,12 @@ export class Settler {
       const positions = await this.#positions(distinctDeployed([...found.values()]));
       const idle = new Map([...positions].flatMap(([pool, position]) => nothingToDo(pool, position, closing)));
       const held = [...positions.keys()].filter((pool) => !idle.has(pool));
-      const refusal = payer.take(held.length * closing.mostCalls);
+      const refusal = gasAccount.take(held.length * closing.mostCalls);
       if (refusal !== null) return refusal;
       const settled = await mapLimit(
         held,
         this.inFlight,
-        async (pool) => [pool, await this.#closeInTurn(pool, payer, closing)] as const,
+        async (pool) => [pool, await this.#closeInTurn(pool, gasAccount, closing)] as const,
       );
       return { type: 'ANSWERED', items: answers(plans, found, new Map([...idle, ...settled]), closing) };
     } catch (error) {
@@ -154,12 +158,12 @@ export class Settler {
   }
 
   /** One request a pool at a time, whatever it closes: a second transaction would revert and cost gas. */
-  async #closeInTurn(poolAddress: Hex, payer: GasPayer, closing: Closing): Promise<SettleItem> {
+  async #closeInTurn(poolAddress: Hex, gasAccount: GasAccount, closing: Closing): Promise<SettleItem> {
     const deadline = this.operator.deadline();
     for (let before = this.#underWay.get(poolAddress); before !== undefined; before = this.#underWay.get(poolAddress)) {
       if ((await deadline.wait(before)) === 'TOO_LONG') return failed(NOT_CONFIRMED);
     }
-    const settlement = this.#closeOrFail(poolAddress, payer, closing);
+    const settlement = this.#closeOrFail(poolAddress, gasAccount, closing);
     const underWay = settlement
       .then(({ end }) => end)
       .catch(() => undefined) // reported to the request that began it
@@ -168,22 +172,22 @@ export class Settler {
     return (await settlement).item;
   }
 
-  async #closeOrFail(poolAddress: Hex, payer: GasPayer, closing: Closing): Promise<Settlement> {
+  async #closeOrFail(poolAddress: Hex, gasAccount: GasAccount, closing: Closing): Promise<Settlement> {
     try {
-      return await this.#close(poolAddress, payer, closing);
+      return await this.#close(poolAddress, gasAccount, closing);
     } catch (error) {
       return ended(failed(chainFailureText(error)));
     }
   }
 
   /** Uses the balances at the time of its turn. */
-  async #close(poolAddress: Hex, payer: GasPayer, closing: Closing): Promise<Settlement> {
+  async #close(poolAddress: Hex, gasAccount: GasAccount, closing: Closing): Promise<Settlement> {
     const position = (await this.#positions([poolAddress])).get(poolAddress);
     if (position == null) return ended(NOT_TOLD);
     const calls = closing.calls(position);
     if (calls.length === 0) return ended(closing.nothing);
     for (const data of calls) {
-      const { outcome, end } = this.operator.send({ to: poolAddress, data }, payer);
+      const { outcome, end } = this.operator.send({ to: poolAddress, data }, gasAccount);
       const item = itemOf(await outcome);
       if (item.type === 'FAILED') return { item, end };
     }
@@ -254,19 +258,19 @@ function answers(
   items: ReadonlyMap<Hex, SettleItem>,
   { nothing, impossible }: Closing,
 ): SettleItem[] {
-  const told = new Set<Hex>();
+  const answered = new Set<Hex>();
   return plans.map((plan) => {
     if (plan.type !== 'SETTLE') return plan;
     const pool = found.get(plan.key);
-    if (pool === undefined) throw new Error('A key was not looked up');
+    if (pool === undefined) throw new Error('A key was not searched');
     // The factory refuses keys for their dates unless their pools exist.
     if (pool.type === 'IMPOSSIBLE') return isDateRefusal(pool.reason) ? NOT_DEPLOYED : impossible;
     if (!pool.isDeployed) return NOT_DEPLOYED;
     const { poolAddress } = pool;
     const item = items.get(poolAddress);
     if (item === undefined) throw new Error('A pool was left out');
-    if (item.type === 'SETTLED' && told.has(poolAddress)) return nothing;
-    told.add(poolAddress);
+    if (item.type === 'SETTLED' && answered.has(poolAddress)) return nothing;
+    answered.add(poolAddress);
     return item;
   });
 }

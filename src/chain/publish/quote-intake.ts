@@ -169,7 +169,7 @@ export class QuoteIntake {
   #outcome(quoteId: Hex, outcome: PublicationOutcome | null): IntakeItem {
     if (outcome === null) return failed(NOT_CONFIRMED);
     if (outcome.type === 'REFUSED') return failed(outcome.reason);
-    if (outcome.type === 'FAILED') return failed(whyNotPublished(outcome.error));
+    if (outcome.type === 'FAILED') return failed(failureReason(outcome.error));
     const order = this.orders.get(quoteId);
     if (order === undefined) return failed(GONE); // in the very moment since its pool was asked
     // A second publication, as after a reorg, leaves a quote withdrawn.
@@ -181,7 +181,7 @@ export class QuoteIntake {
 
 /** Not decided, or given up on our side: it may still enter. */
 function isPending(outcome: PublicationOutcome | null | undefined): boolean {
-  return outcome == null || (outcome.type === 'FAILED' && whyNotPublished(outcome.error) === NOT_CONFIRMED);
+  return outcome == null || (outcome.type === 'FAILED' && failureReason(outcome.error) === NOT_CONFIRMED);
 }
 
 /**
@@ -202,7 +202,7 @@ function asTwin(first: IntakeItem | undefined): IntakeItem {
 const REFUSALS = [TxRefused, TxReverted, WouldRevert];
 
 /** Where it says that it is not confirmed yet, the quote may still enter. */
-function whyNotPublished(error: Error): string {
+function failureReason(error: Error): string {
   if (REFUSALS.some((type) => error instanceof type)) return 'The stream chain refused the publication';
   if (error instanceof InsufficientFunds || error instanceof IntentNotPersisted) return error.message;
   if (error instanceof WalletBusy) return 'Too many quotes wait for their publication';

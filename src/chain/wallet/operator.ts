@@ -26,7 +26,7 @@ export type TxOutcome =
 
 /** One transaction, from the call of `send` on. */
 export interface Submission {
-  /** The outcome, or TOO_LONG after the deadline. By then the payer has been charged. */
+  /** The outcome, or TOO_LONG after the deadline. By then the gas account has been charged. */
   readonly outcome: Promise<TxOutcome | 'TOO_LONG'>;
   /** The final outcome: the wallet goes on after the deadline, however long it takes. */
   readonly end: Promise<TxOutcome>;
@@ -65,32 +65,35 @@ export class Operator {
   }
 
   /** Ends when the transaction is mined, or can never be. Charges `payer` once. */
-  send(request: TxRequest, payer: Pick<GasPayer, 'sent' | 'capped' | 'mined'>): Submission {
-    const ended = this.#send(request, payer);
+  send(request: TxRequest, gasAccount: Pick<GasAccount, 'sent' | 'capped' | 'mined'>): Submission {
+    const ended = this.#send(request, gasAccount);
     const end = ended.then(({ outcome }) => outcome);
     // `outcome` reports the failure; without a listener on `end` the rejection would be unhandled.
     end.catch(() => undefined);
-    return { outcome: this.#charged(ended, payer), end };
+    return { outcome: this.#charged(ended, gasAccount), end };
   }
 
-  async #charged(ended: Promise<Ended>, payer: Pick<GasPayer, 'sent' | 'capped'>): Promise<TxOutcome | 'TOO_LONG'> {
+  async #charged(
+    ended: Promise<Ended>,
+    gasAccount: Pick<GasAccount, 'sent' | 'capped'>,
+  ): Promise<TxOutcome | 'TOO_LONG'> {
     const soon = await this.deadline().wait(ended);
     if (soon === 'TOO_LONG') {
-      payer.sent(null);
+      gasAccount.sent(null);
       return soon;
     }
     const { outcome, gasUsed, capWaitMs } = soon;
-    if (gasUsed !== 0n) payer.sent(gasUsed);
-    if (capWaitMs !== undefined) payer.capped(capWaitMs);
+    if (gasUsed !== 0n) gasAccount.sent(gasUsed);
+    if (capWaitMs !== undefined) gasAccount.capped(capWaitMs);
     return outcome;
   }
 
-  async #send(request: TxRequest, payer: Pick<GasPayer, 'mined'>): Promise<Ended> {
+  async #send(request: TxRequest, gasAccount: Pick<GasAccount, 'mined'>): Promise<Ended> {
     try {
       const receipt = await this.wallet.send(request);
       this.onMined(receipt);
       const { succeeded, gasUsed, txHash } = receipt;
-      payer.mined?.(txHash, succeeded);
+      gasAccount.mined?.(txHash, succeeded);
       return { outcome: succeeded ? { type: 'DONE', receipt } : await this.#revertReason(request, receipt), gasUsed };
     } catch (error) {
       if (error instanceof WouldRevert) return { outcome: reverted(error.data), gasUsed: 0n };
@@ -131,7 +134,7 @@ function failureText(error: unknown): string {
 }
 
 /** The account that the transactions of one request are charged to. */
-export interface GasPayer {
+export interface GasAccount {
   /**
    * Reserves the gas of this many transactions, or returns why none may be sent. Zero are never refused. `gasEach`: where
    * it depends on the request.

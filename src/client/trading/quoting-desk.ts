@@ -52,7 +52,7 @@ export interface Decision {
 }
 
 /** Limits of what the desk may do now. */
-export interface Means {
+export interface DecisionLimits {
   readonly nowSeconds: number;
   /** Quotes that the request may have; 0: no request. */
   readonly quotes: number;
@@ -123,7 +123,7 @@ export class QuotingDesk {
     return true;
   }
 
-  decide({ nowSeconds, quotes }: Means): Decision {
+  decide({ nowSeconds, quotes }: DecisionLimits): Decision {
     const cancels = this.#cancels(nowSeconds);
     if (this.#isClosing || quotes <= 0 || this.ledger.size >= MOST_TRACKED) return { offers: [], reposts: [], cancels };
     const reposts = this.ledger

@@ -206,7 +206,7 @@ t.test('an ancestor that nobody tells of has nothing stand in for it', async (t)
 
 t.test('only differences are submitted to the book', async (t) => {
   const { states, orders, state, commands } = onOrders();
-  const tell = (told: readonly QuoteState[]) => states.tell(orders, told, AT, () => null);
+  const tell = (told: readonly QuoteState[]) => states.reportChanges(orders, told, AT, () => null);
   await tell([state, state, state]);
   t.strictSame(commands, []);
   const [other, smaller] = [{ ...state, reason: 8 } as const, { fillableSize: 1n, reason: null }];
@@ -223,7 +223,7 @@ t.test('nothing is submitted for an order that left during the check, or for one
   const { states, orders, commands, forgotten } = onOrders();
   const [went] = orders;
   if (went) forgotten.add(went);
-  await states.tell(orders, [{ fillableSize: 1n, reason: null }], AT, () => null);
+  await states.reportChanges(orders, [{ fillableSize: 1n, reason: null }], AT, () => null);
   t.strictSame(commands, []);
 });
 

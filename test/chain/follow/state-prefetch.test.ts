@@ -15,7 +15,7 @@ const [first, second, third] = [1, 2, 3].map((n): IdentifiedQuote => sampleQuote
 ];
 
 /** Each answer has a size of its own, which identifies the quote and the request. */
-function foreseenStates(...awaited: readonly IdentifiedQuote[]) {
+function statePrefetch(...awaited: readonly IdentifiedQuote[]) {
   const asked: { quotes: readonly IdentifiedQuote[]; blockNumber: number }[] = [];
   const node = { isWell: true };
   let answers = 0n;
@@ -27,15 +27,15 @@ function foreseenStates(...awaited: readonly IdentifiedQuote[]) {
     },
   };
   const list = [...awaited];
-  const foreseen = new StatePrefetch(states, () => list, 2);
+  const prefetch = new StatePrefetch(states, () => list, 2);
   const read = async (quotes: readonly IdentifiedQuote[], at = block): Promise<bigint[]> =>
-    (await foreseen.read(quotes, at)).map(({ state }) => state.fillableSize);
-  return { foreseen, read, asked, node, list };
+    (await prefetch.read(quotes, at)).map(({ state }) => state.fillableSize);
+  return { prefetch, read, asked, node, list };
 }
 
 t.test('what was foreseen is not asked again, and what was not is, in the order of the quotes', async (t) => {
-  const { foreseen, read, asked } = foreseenStates(first, third);
-  foreseen.prefetch(block);
+  const { prefetch, read, asked } = statePrefetch(first, third);
+  prefetch.prefetch(block);
   t.strictSame(await read([third, second, first]), [2n, 3n, 1n]);
   t.strictSame(asked, [
     { quotes: [first, third], blockNumber: 7 },
@@ -44,11 +44,11 @@ t.test('what was foreseen is not asked again, and what was not is, in the order 
 });
 
 t.test('a quote is asked about once a block, however often the block is seen', async (t) => {
-  const { foreseen, read, asked, list } = foreseenStates(first);
-  foreseen.prefetch(block);
-  foreseen.prefetch(block);
+  const { prefetch, read, asked, list } = statePrefetch(first);
+  prefetch.prefetch(block);
+  prefetch.prefetch(block);
   list.push(second);
-  foreseen.prefetch(block);
+  prefetch.prefetch(block);
   t.strictSame(await read([first, second]), [1n, 2n]);
   t.strictSame(
     asked.map(({ quotes }) => quotes),
@@ -57,18 +57,18 @@ t.test('a quote is asked about once a block, however often the block is seen', a
 });
 
 t.test('the state after another block is asked anew', async (t) => {
-  const { foreseen, read, asked } = foreseenStates(first);
-  foreseen.prefetch(block);
+  const { prefetch, read, asked } = statePrefetch(first);
+  prefetch.prefetch(block);
   const replaced = { blockNumber: 7, blockHash: blockHashOf(7, 1) };
   t.strictSame(await read([first], replaced), [2n]);
-  foreseen.prefetch(replaced);
+  prefetch.prefetch(replaced);
   t.strictSame(await read([first], replaced), [3n]);
   t.equal(asked.length, 3);
 });
 
 t.test('the same terms under another signature are asked about: the signature is what a pool checks', async (t) => {
-  const { foreseen, read } = foreseenStates(first);
-  foreseen.prefetch(block);
+  const { prefetch, read } = statePrefetch(first);
+  prefetch.prefetch(block);
   const { signature } = first;
   for (const part of ['r', 's'] as const) {
     const other = { ...first, signature: { ...signature, [part]: blockHashOf(5) } };
@@ -80,26 +80,26 @@ t.test('the same terms under another signature are asked about: the signature is
 });
 
 t.test('where no answer came it is asked again, and that answer or error counts', async (t) => {
-  const { foreseen, read, node } = foreseenStates(first);
+  const { prefetch, read, node } = statePrefetch(first);
   node.isWell = false;
-  foreseen.prefetch(block);
+  prefetch.prefetch(block);
   await t.rejects(read([first]), { message: 'no answer' });
   node.isWell = true;
   t.strictSame(await read([first]), [1n]);
 });
 
 t.test('what is awaited no more is forgotten, also while no block comes', async (t) => {
-  const { foreseen, read, list } = foreseenStates(first, second);
-  foreseen.prefetch(block);
+  const { prefetch, read, list } = statePrefetch(first, second);
+  prefetch.prefetch(block);
   list.splice(0, 2, third);
-  foreseen.prefetch(block);
+  prefetch.prefetch(block);
   t.strictSame(await read([third]), [3n], 'and leaves room for others');
   t.strictSame(await read([first]), [4n]);
 });
 
 t.test('nothing is foreseen of more quotes than fit into one question', async (t) => {
-  const { foreseen, read, asked } = foreseenStates(first, second, third);
-  foreseen.prefetch(block);
+  const { prefetch, read, asked } = statePrefetch(first, second, third);
+  prefetch.prefetch(block);
   t.strictSame(asked, []);
   t.strictSame(await read([second]), [1n]);
 });

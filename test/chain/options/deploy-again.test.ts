@@ -12,7 +12,7 @@ import type { OptionTerms } from '../../../src/wire/options.js';
 import { Market, ONE } from '../dev/market.js';
 import { httpRpc } from '../following.js';
 import { MemoryKeyValueStore } from '../memory-key-value-store.js';
-import { notingPayer } from '../noting-payer.js';
+import { recordingGasAccount } from '../recording-gas-account.js';
 import { until } from '../../until.js';
 
 const market = await Market.open(t);
@@ -68,7 +68,7 @@ async function leaveUnderWay(strike: bigint): Promise<MemoryKeyValueStore> {
   const first = life(kept);
   const before = await sentSoFar();
   await client.setAutomine(false);
-  void first.deployer.deploy([option(strike)], notingPayer());
+  void first.deployer.deploy([option(strike)], recordingGasAccount());
   await until(async () => (await sentSoFar()) > before);
   first.wallet.stop();
   return kept;
@@ -90,7 +90,7 @@ t.test('a pool that an earlier run has on its way is not paid for again', async 
   const before = await sentSoFar();
   const second = life(kept.reopened());
   await until(() => second.troubles.includes('an earlier run left it unsettled'));
-  const asked = second.deployer.deploy([option(2300n)], notingPayer());
+  const asked = second.deployer.deploy([option(2300n)], recordingGasAccount());
   t.match(await whileMining(asked), { items: [{ type: 'CREATED' }] });
   t.equal(await sentSoFar(), before, 'nothing more was sent');
   second.wallet.stop();
@@ -99,7 +99,7 @@ t.test('a pool that an earlier run has on its way is not paid for again', async 
 t.test('where nobody remembers it, the chain’s own answer is that the pool exists', async (t) => {
   await leaveUnderWay(2400n);
   const second = life(new MemoryKeyValueStore());
-  const asked = second.deployer.deploy([option(2400n)], notingPayer());
+  const asked = second.deployer.deploy([option(2400n)], recordingGasAccount());
   const { poolAddress } = await market.poolAddress({ ...near.poolKey, strike: 2400n * ONE });
   t.strictSame(await whileMining(asked), { type: 'ANSWERED', items: [{ type: 'EXISTED', poolAddress }] });
   second.wallet.stop();

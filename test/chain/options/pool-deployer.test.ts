@@ -9,7 +9,7 @@ import type { Hex } from '../../../src/engine/quote.js';
 import type { OptionTerms } from '../../../src/wire/options.js';
 import { ManualClock } from '../../system/manual-clock.js';
 import { addressOfStrike, answerAsFactory } from '../factory-answers.js';
-import { notingPayer } from '../noting-payer.js';
+import { recordingGasAccount } from '../recording-gas-account.js';
 import { MINED, PATIENCE_MS, patientOperator, settled, untilTold } from './patient-operator.js';
 
 const NOW = Date.UTC(2030, 10, 20) / 1000;
@@ -56,7 +56,10 @@ const LATE = { type: 'FAILED', reason: 'Transaction not confirmed yet' } as cons
 t.test('a request for a pool that is being deployed joins, and gets EXISTS', async (t) => {
   let mined = (): void => undefined;
   const { seen, deployer } = opened({ send: () => new Promise((resolve) => (mined = () => resolve(DONE))) });
-  const asked = [deployer.deploy([option(1n)], notingPayer()), deployer.deploy([option(1n)], notingPayer())];
+  const asked = [
+    deployer.deploy([option(1n)], recordingGasAccount()),
+    deployer.deploy([option(1n)], recordingGasAccount()),
+  ];
   while (seen.sent === 0) await turn();
   await turn();
   mined();
@@ -71,7 +74,7 @@ t.test('a request for a pool that is being deployed joins, and gets EXISTS', asy
 t.test('each option fails, exists or is created on its own; one call finds all pools', async (t) => {
   const { seen, deployer } = opened();
   const options = [option(IMPOSSIBLE), option(1n), option(1n, '28NOV30'), option(EXISTING), option(2n)];
-  t.strictSame(await deployer.deploy(options, notingPayer()), {
+  t.strictSame(await deployer.deploy(options, recordingGasAccount()), {
     type: 'ANSWERED',
     items: [
       { type: 'FAILED', reason: 'PoolFactory__OptionStrikeEqualsZero' },
@@ -90,7 +93,7 @@ t.test('of many pools a few are under way at once, and each that ends makes room
   const strikes = Array.from({ length: 10 }, (_, i) => BigInt(i + 1));
   const answer = deployer.deploy(
     strikes.map((strike) => option(strike)),
-    notingPayer(),
+    recordingGasAccount(),
   );
   for (let ended = 0; ended < strikes.length; ended++) {
     await settled();
@@ -104,9 +107,9 @@ t.test('a pool that exists existed, whatever its date; only new ones are refused
   const { seen, deployer } = opened();
   const past = '03NOV23';
   const options = [option(EXISTING, past), option(EXISTING, '28NOV30'), option(1n, past), option(IMPOSSIBLE, past)];
-  const payer = notingPayer();
+  const gasAccount = recordingGasAccount();
   const refused = { type: 'FAILED', reason: 'Invalid expiration date: 03NOV23 is in the past' };
-  t.strictSame(await deployer.deploy([...options, option(EXISTING, '31FEB27')], payer), {
+  t.strictSame(await deployer.deploy([...options, option(EXISTING, '31FEB27')], gasAccount), {
     type: 'ANSWERED',
     items: [
       { type: 'EXISTED', poolAddress: addressOfStrike(EXISTING) },
@@ -116,27 +119,27 @@ t.test('a pool that exists existed, whatever its date; only new ones are refused
       { type: 'FAILED', reason: 'Invalid expiration date: 31FEB27' },
     ],
   });
-  t.strictSame([seen.sent, payer.taken], [0, [0]]);
+  t.strictSame([seen.sent, gasAccount.taken], [0, [0]]);
 });
 
 t.test('a request that joins a deployment shares its failure', async (t) => {
   const failure: TxOutcome = { type: 'FAILED', reason: 'no gas' };
   const { seen, deployer } = opened({ send: () => Promise.resolve(failure) });
   const [first, second] = await Promise.all([
-    deployer.deploy([option(1n)], notingPayer()),
-    deployer.deploy([option(1n)], notingPayer()),
+    deployer.deploy([option(1n)], recordingGasAccount()),
+    deployer.deploy([option(1n)], recordingGasAccount()),
   ]);
   t.strictSame(first, { type: 'ANSWERED', items: [failure] });
   t.strictSame(second, first);
   t.equal(seen.sent, 1);
-  await deployer.deploy([option(1n)], notingPayer());
+  await deployer.deploy([option(1n)], recordingGasAccount());
   t.equal(seen.sent, 2, 'a failure is not kept');
 });
 
 t.test("somebody else's deployment may win the race: then the pool existed", async (t) => {
   const name = 'PoolFactory__PoolAlreadyDeployed';
   const { deployer } = opened({ send: () => Promise.resolve({ type: 'REVERTED', name, reason: name }) });
-  t.match(await deployer.deploy([option(1n)], notingPayer()), {
+  t.match(await deployer.deploy([option(1n)], recordingGasAccount()), {
     items: [{ type: 'EXISTED', poolAddress: addressOfStrike(1n) }],
   });
 });
@@ -144,24 +147,24 @@ t.test("somebody else's deployment may win the race: then the pool existed", asy
 t.test('any other revert fails the option by its name', async (t) => {
   const name = 'PoolFactory__OptionExpired';
   const { deployer } = opened({ send: () => Promise.resolve({ type: 'REVERTED', name, reason: name }) });
-  t.match(await deployer.deploy([option(1n)], notingPayer()), { items: [{ type: 'FAILED', reason: name }] });
+  t.match(await deployer.deploy([option(1n)], recordingGasAccount()), { items: [{ type: 'FAILED', reason: name }] });
 });
 
 t.test('a pool that the index does not get in time is not called created', async (t) => {
   const { deployer } = opened({ arrives: false });
-  t.match(await deployer.deploy([option(1n)], notingPayer()), {
+  t.match(await deployer.deploy([option(1n)], recordingGasAccount()), {
     items: [{ type: 'FAILED', reason: 'Deployment not confirmed yet' }],
   });
 });
 
 t.test('a chain that does not answer, or has not been read yet, is no refusal', async (t) => {
   const down = opened({ lookUp: () => Promise.reject(new RpcUnreachable('x')) });
-  t.strictSame(await down.deployer.deploy([option(1n)], notingPayer()), { type: 'CHAIN_UNREACHABLE' });
+  t.strictSame(await down.deployer.deploy([option(1n)], recordingGasAccount()), { type: 'CHAIN_UNREACHABLE' });
   const bug = new Error('a bug');
   const broken = opened({ lookUp: () => Promise.reject(bug) });
-  await t.rejects(broken.deployer.deploy([option(1n)], notingPayer()), bug);
+  await t.rejects(broken.deployer.deploy([option(1n)], recordingGasAccount()), bug);
   const early = opened({ now: null });
-  t.strictSame(await early.deployer.deploy([option(1n)], notingPayer()), { type: 'CHAIN_UNREACHABLE' });
+  t.strictSame(await early.deployer.deploy([option(1n)], recordingGasAccount()), { type: 'CHAIN_UNREACHABLE' });
   t.strictSame([down.seen.sent, early.seen.sent], [0, 0]);
 });
 
@@ -170,11 +173,11 @@ t.test(
   async (t) => {
     let mined = (): void => undefined;
     const { seen, deployer } = opened({ send: () => new Promise((resolve) => (mined = () => resolve(DONE))) });
-    const first = notingPayer();
+    const first = recordingGasAccount();
     const asked = deployer.deploy([option(1n), option(1n), option(EXISTING), option(IMPOSSIBLE)], first);
     while (seen.sent === 0) await turn();
     const refusal = { type: 'OVER_BUDGET', retryAfterMs: 1 } as const;
-    const second = notingPayer(refusal);
+    const second = recordingGasAccount(refusal);
     t.strictSame(await deployer.deploy([option(1n), option(2n), option(3n)], second), refusal);
     t.strictSame([first.taken, second.taken, seen.sent], [[1], [2], 1]);
     mined();
@@ -186,12 +189,12 @@ t.test('a deployment that takes too long is not sent again, however often it is 
   const { ends, send } = untilTold<TxOutcome>();
   const { seen, clock, deployer } = opened({ send });
   for (const transactions of [1, 0, 0]) {
-    const payer = notingPayer();
-    const asked = deployer.deploy([option(1n)], payer);
+    const gasAccount = recordingGasAccount();
+    const asked = deployer.deploy([option(1n)], gasAccount);
     await settled();
     clock.advance(PATIENCE_MS);
     t.strictSame(await asked, { type: 'ANSWERED', items: [LATE] });
-    t.strictSame(payer.taken, [transactions]);
+    t.strictSame(gasAccount.taken, [transactions]);
   }
   t.strictSame([seen.sent, ends.length, clock.pending], [1, 1, 0]);
 });
@@ -199,10 +202,10 @@ t.test('a deployment that takes too long is not sent again, however often it is 
 t.test('a late request has a full deadline of its own, and gets the outcome', async (t) => {
   const { ends, send } = untilTold<TxOutcome>();
   const { clock, deployer } = opened({ send });
-  const first = deployer.deploy([option(1n)], notingPayer());
+  const first = deployer.deploy([option(1n)], recordingGasAccount());
   await settled();
   clock.advance(PATIENCE_MS - 1);
-  const second = deployer.deploy([option(1n)], notingPayer());
+  const second = deployer.deploy([option(1n)], recordingGasAccount());
   await settled();
   clock.advance(PATIENCE_MS - 1);
   t.match(await first, { items: [LATE] });
@@ -213,21 +216,21 @@ t.test('a late request has a full deadline of its own, and gets the outcome', as
 t.test('one request waits once for the same option repeated, and sends it once', async (t) => {
   const { send } = untilTold<TxOutcome>();
   const { seen, clock, deployer } = opened({ send });
-  const payer = notingPayer();
+  const gasAccount = recordingGasAccount();
   const asked = deployer.deploy(
     Array.from({ length: 12 }, () => option(1n)),
-    payer,
+    gasAccount,
   );
   await settled();
   clock.advance(PATIENCE_MS);
   t.match(await asked, { items: Array.from({ length: 12 }, () => LATE) });
-  t.strictSame([seen.sent, payer.taken], [1, [1]]);
+  t.strictSame([seen.sent, gasAccount.taken], [1, [1]]);
 });
 
 t.test('the same option repeated in one request is created once', async (t) => {
   const { deployer } = opened();
   const poolAddress = addressOfStrike(1n);
-  t.match(await deployer.deploy([option(1n), option(1n)], notingPayer()), {
+  t.match(await deployer.deploy([option(1n), option(1n)], recordingGasAccount()), {
     items: [
       { type: 'CREATED', poolAddress },
       { type: 'EXISTED', poolAddress },
@@ -238,29 +241,29 @@ t.test('the same option repeated in one request is created once', async (t) => {
 t.test('a deployment that ended late is forgotten: what failed may be sent again', async (t) => {
   const { ends, send } = untilTold<TxOutcome>();
   const { seen, clock, deployer } = opened({ send });
-  const first = deployer.deploy([option(1n)], notingPayer());
+  const first = deployer.deploy([option(1n)], recordingGasAccount());
   await settled();
   clock.advance(PATIENCE_MS);
   await first;
   ends[0]?.({ type: 'FAILED', reason: 'The service is stopping' });
   await settled();
-  const payer = notingPayer();
-  const second = deployer.deploy([option(1n)], payer);
+  const gasAccount = recordingGasAccount();
+  const second = deployer.deploy([option(1n)], gasAccount);
   await settled();
   ends[1]?.(DONE);
   t.match(await second, { items: [{ type: 'CREATED' }] });
-  t.strictSame([seen.sent, payer.taken], [2, [1]]);
+  t.strictSame([seen.sent, gasAccount.taken], [2, [1]]);
 });
 
 t.test('what was under way when gas was taken is not sent anew when it fails before its turn', async (t) => {
   const { ends, send } = untilTold<TxOutcome>();
   const { seen, deployer } = opened({ send });
-  const first = deployer.deploy([option(1n)], notingPayer());
+  const first = deployer.deploy([option(1n)], recordingGasAccount());
   await settled();
-  const payer = notingPayer();
+  const gasAccount = recordingGasAccount();
   const second = deployer.deploy(
     [2n, 3n, 4n, 5n, 1n].map((strike) => option(strike)),
-    payer,
+    gasAccount,
   );
   await settled();
   const failure: TxOutcome = { type: 'FAILED', reason: 'no gas' };
@@ -269,16 +272,16 @@ t.test('what was under way when gas was taken is not sent anew when it fails bef
   for (const end of ends.slice(1)) end(DONE);
   const created = { type: 'CREATED' };
   t.match(await second, { items: [created, created, created, created, failure] });
-  t.strictSame([seen.sent, payer.taken], [5, [4]]);
+  t.strictSame([seen.sent, gasAccount.taken], [5, [4]]);
 });
 
 t.test('who waits for the pools of others does not hold up its own', async (t) => {
   const { ends, send } = untilTold<TxOutcome>();
   const { seen, clock, deployer } = opened({ send });
   const others = [1n, 2n, 3n, 4n].map((strike) => option(strike));
-  const first = deployer.deploy(others, notingPayer());
+  const first = deployer.deploy(others, recordingGasAccount());
   await settled();
-  const second = deployer.deploy([...others, option(5n)], notingPayer());
+  const second = deployer.deploy([...others, option(5n)], recordingGasAccount());
   await settled();
   t.equal(seen.sent, 5);
   ends[4]?.(DONE);

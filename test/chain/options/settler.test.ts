@@ -2,7 +2,7 @@ import t from 'tap';
 import type { CallResult } from '../../../src/chain/contracts/abi-encoding.js';
 import { RpcUnreachable } from '../../../src/chain/rpc/rpc-errors.js';
 import type { TxOutcome } from '../../../src/chain/wallet/operator.js';
-import { notingPayer } from '../noting-payer.js';
+import { recordingGasAccount } from '../recording-gas-account.js';
 import { type Holdings, IMPOSSIBLE, MATURITY, opened, option } from './held-positions.js';
 import { settled, untilTold } from './patient-operator.js';
 
@@ -18,7 +18,7 @@ t.test('writers settle, holders exercise, and who is both gives up the pairs fir
   t.strictSame(
     await settler.settle(
       [...holdings.keys()].map((strike) => option(strike)),
-      notingPayer(),
+      recordingGasAccount(),
     ),
     {
       type: 'ANSWERED',
@@ -39,8 +39,8 @@ t.test('writers settle, holders exercise, and who is both gives up the pairs fir
 t.test('one position is settled once, however many ask for it in one request and at the same time', async (t) => {
   const { sent, settler } = opened({ holdings: new Map([[1n, { shorts: 1n, longs: 0n }]]) });
   const answers = await Promise.all([
-    settler.settle([option(1n), option(1n)], notingPayer()),
-    settler.settle([option(1n)], notingPayer()),
+    settler.settle([option(1n), option(1n)], recordingGasAccount()),
+    settler.settle([option(1n)], recordingGasAccount()),
   ]);
   const gone = { type: 'FAILED', reason: 'No balance to settle' };
   t.strictSame(answers, [
@@ -56,7 +56,7 @@ t.test('of many positions a few are under way at once, and each that ends makes 
   const { settler } = opened({ holdings, refuse: send });
   const answer = settler.settle(
     [...holdings.keys()].map((strike) => option(strike)),
-    notingPayer(),
+    recordingGasAccount(),
   );
   for (let ended = 0; ended < holdings.size; ended++) {
     await settled();
@@ -76,7 +76,7 @@ t.test('distinguishes options that cannot be settled, and sends nothing for them
     'Option has not expired',
     'Invalid expiration date: 31FEB27',
   ];
-  t.strictSame(await settler.settle(options, notingPayer()), {
+  t.strictSame(await settler.settle(options, recordingGasAccount()), {
     type: 'ANSWERED',
     items: reasons.map((reason) => ({ type: 'FAILED', reason })),
   });
@@ -98,7 +98,7 @@ t.test(
       ]),
       refuse,
     });
-    t.match(await settler.settle([option(1n), option(2n)], notingPayer()), {
+    t.match(await settler.settle([option(1n), option(2n)], recordingGasAccount()), {
       items: [{ reason: 'Option has not expired' }, { reason: 'ERC1155Base__BurnExceedsBalance' }],
     });
   },
@@ -113,7 +113,7 @@ t.test('a chain that falls silent half-way fails what it kept from being settled
     return null;
   };
   const { settler } = opened({ holdings, readBalance });
-  t.strictSame(await settler.settle([option(1n), option(2n), option(3n)], notingPayer()), {
+  t.strictSame(await settler.settle([option(1n), option(2n), option(3n)], recordingGasAccount()), {
     type: 'ANSWERED',
     items: [{ type: 'SETTLED' }, { type: 'FAILED', reason: 'The chain does not answer' }, { type: 'SETTLED' }],
   });
@@ -124,21 +124,21 @@ t.test('a chain that is silent from the start settles nothing, and nothing is pa
     throw new RpcUnreachable('gone');
   };
   const { sent, settler } = opened({ holdings: new Map([[1n, { shorts: 1n, longs: 0n }]]), readBalance });
-  const payer = notingPayer();
-  t.strictSame(await settler.settle([option(1n)], payer), { type: 'CHAIN_UNREACHABLE' });
-  t.strictSame([payer.taken, sent], [[], []]);
+  const gasAccount = recordingGasAccount();
+  t.strictSame(await settler.settle([option(1n)], gasAccount), { type: 'CHAIN_UNREACHABLE' });
+  t.strictSame([gasAccount.taken, sent], [[], []]);
 });
 
 t.test('a pool that tells no balance fails alone, and takes no gas', async (t) => {
   const holdings: Holdings = new Map([1n, 2n].map((strike) => [strike, { shorts: 1n, longs: 0n }]));
   const readBalance = (strike: bigint): CallResult | null => (strike === 1n ? { reverted: true, data: '0x' } : null);
   const { sent, settler } = opened({ holdings, readBalance });
-  const payer = notingPayer();
-  t.strictSame(await settler.settle([option(1n), option(2n)], payer), {
+  const gasAccount = recordingGasAccount();
+  t.strictSame(await settler.settle([option(1n), option(2n)], gasAccount), {
     type: 'ANSWERED',
     items: [{ type: 'FAILED', reason: 'The chain refuses: The pool tells no balances' }, { type: 'SETTLED' }],
   });
-  t.strictSame([payer.taken, sent], [[2], ['settle() of 2']]);
+  t.strictSame([gasAccount.taken, sent], [[2], ['settle() of 2']]);
 });
 
 t.test('a pool that tells one of the two balances tells nothing', async (t) => {
@@ -146,7 +146,7 @@ t.test('a pool that tells one of the two balances tells nothing', async (t) => {
     let asked = 0;
     const readBalance = (): CallResult | null => (asked++ % 2 === untold ? { reverted: true, data: '0x' } : null);
     const { sent, settler } = opened({ holdings: new Map([[1n, { shorts: 1n, longs: 1n }]]), readBalance });
-    t.match(await settler.settle([option(1n)], notingPayer()), {
+    t.match(await settler.settle([option(1n)], recordingGasAccount()), {
       items: [{ type: 'FAILED', reason: 'The chain refuses: The pool tells no balances' }],
     });
     t.strictSame(sent, []);
@@ -157,7 +157,7 @@ t.test('a pool that tells no balance when its turn has come is sent nothing', as
   let readings = 0;
   const readBalance = (): CallResult | null => (++readings > 2 ? { reverted: true, data: '0x' } : null);
   const { sent, settler } = opened({ holdings: new Map([[1n, { shorts: 1n, longs: 0n }]]), readBalance });
-  t.match(await settler.settle([option(1n)], notingPayer()), {
+  t.match(await settler.settle([option(1n)], recordingGasAccount()), {
     items: [{ type: 'FAILED', reason: 'The chain refuses: The pool tells no balances' }],
   });
   t.strictSame(sent, []);
@@ -169,17 +169,19 @@ t.test('a bug is no answer of the chain', async (t) => {
     throw bug;
   };
   const { settler } = opened({ holdings: new Map([[1n, { shorts: 1n, longs: 0n }]]), readBalance });
-  await t.rejects(settler.settle([option(1n)], notingPayer()), bug);
+  await t.rejects(settler.settle([option(1n)], recordingGasAccount()), bug);
 });
 
 t.test('while the chain has not been read nobody knows what has expired', async (t) => {
   const { settler } = opened({ holdings: new Map(), now: null });
-  t.strictSame(await settler.settle([option(1n)], notingPayer()), { type: 'CHAIN_UNREACHABLE' });
+  t.strictSame(await settler.settle([option(1n)], recordingGasAccount()), { type: 'CHAIN_UNREACHABLE' });
 });
 
 t.test('an option expires at its very second', async (t) => {
   const early = opened({ holdings: new Map([[1n, { shorts: 1n, longs: 0n }]]), now: MATURITY - 1 });
-  t.match(await early.settler.settle([option(1n)], notingPayer()), { items: [{ reason: 'Option has not expired' }] });
+  t.match(await early.settler.settle([option(1n)], recordingGasAccount()), {
+    items: [{ reason: 'Option has not expired' }],
+  });
 });
 
 const REFUSAL = { type: 'OVER_BUDGET', retryAfterMs: 1 } as const;
@@ -191,24 +193,24 @@ t.test('gas is asked for before anything is sent: for two transactions of each p
     [3n, { shorts: 0n, longs: 0n }],
   ]);
   const { sent, settler } = opened({ holdings });
-  const payer = notingPayer(REFUSAL);
+  const gasAccount = recordingGasAccount(REFUSAL);
   const options = [1n, 2n, 1n, 3n, 4n, IMPOSSIBLE].map((strike) => option(strike));
-  t.strictSame(await settler.settle([...options, option(1n, '06DEC30')], payer), REFUSAL);
-  t.strictSame([payer.taken, sent], [[4], []]);
+  t.strictSame(await settler.settle([...options, option(1n, '06DEC30')], gasAccount), REFUSAL);
+  t.strictSame([gasAccount.taken, sent], [[4], []]);
 });
 
 t.test('however many pools are asked for in which nothing is held, they take no gas, and no refusal', async (t) => {
   const strikes = Array.from({ length: 90 }, (_, i) => BigInt(i) + 1n);
   const { settler } = opened({ holdings: new Map(strikes.map((strike) => [strike, { shorts: 0n, longs: 0n }])) });
-  const payer = notingPayer(REFUSAL);
+  const gasAccount = recordingGasAccount(REFUSAL);
   t.strictSame(
     await settler.settle(
       strikes.map((strike) => option(strike)),
-      payer,
+      gasAccount,
     ),
     { type: 'ANSWERED', items: strikes.map(() => ({ type: 'FAILED', reason: 'No balance to settle' })) },
   );
-  t.strictSame(payer.taken, [0]);
+  t.strictSame(gasAccount.taken, [0]);
 });
 
 t.test('what comes into a pool after its gas was counted is left for the next request', async (t) => {
@@ -218,10 +220,10 @@ t.test('what comes into a pool after its gas was counted is left for the next re
     [2n, { shorts: 1n, longs: 0n }],
   ]);
   const { sent, settler } = opened({ holdings });
-  const payer = notingPayer();
-  const take = payer.take.bind(payer);
+  const gasAccount = recordingGasAccount();
+  const take = gasAccount.take.bind(gasAccount);
   const late = {
-    ...payer,
+    ...gasAccount,
     take(transactions: number) {
       position.longs = 5n;
       return take(transactions);
@@ -230,5 +232,5 @@ t.test('what comes into a pool after its gas was counted is left for the next re
   t.match(await settler.settle([option(1n), option(2n)], late), {
     items: [{ reason: 'No balance to settle' }, { type: 'SETTLED' }],
   });
-  t.strictSame([payer.taken, sent], [[2], ['settle() of 2']]);
+  t.strictSame([gasAccount.taken, sent], [[2], ['settle() of 2']]);
 });

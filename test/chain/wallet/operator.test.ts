@@ -15,7 +15,7 @@ import {
 import { Operator } from '../../../src/chain/wallet/operator.js';
 import type { TxReceipt } from '../../../src/chain/wallet/transaction.js';
 import { ManualClock } from '../../system/manual-clock.js';
-import { notingPayer } from '../noting-payer.js';
+import { recordingGasAccount } from '../recording-gas-account.js';
 
 const revert = encodeErrorResult({ abi: contractErrorsAbi, errorName: 'Pool__ZeroSize' });
 const mined: TxReceipt = {
@@ -40,13 +40,13 @@ function operator(
 
 t.test('what is mined is done, and made known', async (t) => {
   const { seen, operator: it } = operator(() => Promise.resolve(mined));
-  t.strictSame(await it.send(request, notingPayer()).outcome, { type: 'DONE', receipt: mined });
+  t.strictSame(await it.send(request, recordingGasAccount()).outcome, { type: 'DONE', receipt: mined });
   t.strictSame(seen, [mined]);
 });
 
 t.test('what would revert is named, and was never sent', async (t) => {
   const { seen, operator: it } = operator(() => Promise.reject(new WouldRevert(revert)));
-  t.strictSame(await it.send(request, notingPayer()).outcome, {
+  t.strictSame(await it.send(request, recordingGasAccount()).outcome, {
     type: 'REVERTED',
     name: 'Pool__ZeroSize',
     reason: 'Pool__ZeroSize',
@@ -62,7 +62,7 @@ t.test('what was mined and reverted is asked for its reason at that block', asyn
     return Promise.resolve({ reverted: true, data: revert });
   };
   const { seen, operator: it } = operator(failed, call);
-  t.match(await it.send(request, notingPayer()).outcome, { type: 'REVERTED', name: 'Pool__ZeroSize' });
+  t.match(await it.send(request, recordingGasAccount()).outcome, { type: 'REVERTED', name: 'Pool__ZeroSize' });
   t.strictSame(asked, [[request, 7, '0x03']]);
   t.equal(seen.length, 1);
 });
@@ -71,9 +71,9 @@ t.test('a reason that is gone or cannot be asked for leaves the bare fact', asyn
   const failed = () => Promise.resolve({ ...mined, succeeded: false });
   const fact = { type: 'REVERTED', name: null, reason: 'The transaction 0x01 reverted' };
   const fine = operator(failed, () => Promise.resolve({ reverted: false, data: '0x' }));
-  t.strictSame(await fine.operator.send(request, notingPayer()).outcome, fact);
+  t.strictSame(await fine.operator.send(request, recordingGasAccount()).outcome, fact);
   const down = operator(failed, () => Promise.reject(new RpcUnreachable('x')));
-  t.strictSame(await down.operator.send(request, notingPayer()).outcome, fact);
+  t.strictSame(await down.operator.send(request, recordingGasAccount()).outcome, fact);
 });
 
 t.test('a wallet or chain that cannot says so', async (t) => {
@@ -86,7 +86,7 @@ t.test('a wallet or chain that cannot says so', async (t) => {
     [new RpcUnreachable('No endpoint'), 'The chain does not answer'],
   ];
   for (const [error, reason] of cases) {
-    t.strictSame(await operator(() => Promise.reject(error)).operator.send(request, notingPayer()).outcome, {
+    t.strictSame(await operator(() => Promise.reject(error)).operator.send(request, recordingGasAccount()).outcome, {
       type: 'FAILED',
       reason,
     });
@@ -95,7 +95,7 @@ t.test('a wallet or chain that cannot says so', async (t) => {
 
 t.test('nobody waits for a transaction for ever', async (t) => {
   const { clock, operator: it } = operator(() => new Promise(() => undefined));
-  const { outcome } = it.send(request, notingPayer());
+  const { outcome } = it.send(request, recordingGasAccount());
   clock.advance(90_000);
   t.equal(await outcome, 'TOO_LONG');
 });
@@ -103,7 +103,7 @@ t.test('nobody waits for a transaction for ever', async (t) => {
 t.test('what takes too long has an end all the same', async (t) => {
   let mine: (receipt: TxReceipt) => void = () => undefined;
   const { clock, operator: it } = operator(() => new Promise((resolve) => (mine = resolve)));
-  const { outcome, end } = it.send(request, notingPayer());
+  const { outcome, end } = it.send(request, recordingGasAccount());
   clock.advance(90_000);
   await outcome;
   mine(mined);
@@ -113,7 +113,7 @@ t.test('what takes too long has an end all the same', async (t) => {
 t.test('a wallet that stops ends what takes too long', async (t) => {
   let stop: (error: Error) => void = () => undefined;
   const { clock, operator: it } = operator(() => new Promise((_, reject) => (stop = reject)));
-  const { outcome, end } = it.send(request, notingPayer());
+  const { outcome, end } = it.send(request, recordingGasAccount());
   clock.advance(90_000);
   await outcome;
   stop(new WalletStopped('The service is stopping'));
@@ -129,7 +129,7 @@ t.test('who asks now has as much patience as who sends', async (t) => {
 
 t.test('a bug is not hidden', async (t) => {
   const bug = new TypeError('bug');
-  await t.rejects(operator(() => Promise.reject(bug)).operator.send(request, notingPayer()).outcome, bug);
+  await t.rejects(operator(() => Promise.reject(bug)).operator.send(request, recordingGasAccount()).outcome, bug);
 });
 
 t.test("charges the payer: nothing for an unsent transaction, the receipt's gas for a mined one", async (t) => {
@@ -141,28 +141,29 @@ t.test("charges the payer: nothing for an unsent transaction, the receipt's gas 
     [() => Promise.reject(new WalletStopped('The service is stopping')), [null]],
   ];
   for (const [send, used] of cases) {
-    const payer = notingPayer();
-    await operator(send, () => Promise.resolve({ reverted: false, data: '0x' })).operator.send(request, payer).outcome;
-    t.strictSame([payer.used, payer.cappedMs], [used, []]);
+    const gasAccount = recordingGasAccount();
+    await operator(send, () => Promise.resolve({ reverted: false, data: '0x' })).operator.send(request, gasAccount)
+      .outcome;
+    t.strictSame([gasAccount.used, gasAccount.cappedMs], [used, []]);
   }
 });
 
 t.test('what may still be mined is charged once, as it was taken', async (t) => {
   let mine: (receipt: TxReceipt) => void = () => undefined;
   const { seen, clock, operator: it } = operator(() => new Promise((resolve) => (mine = resolve)));
-  const payer = notingPayer();
-  const { outcome, end } = it.send(request, payer);
+  const gasAccount = recordingGasAccount();
+  const { outcome, end } = it.send(request, gasAccount);
   clock.advance(90_000);
   await outcome;
   mine(mined);
   await end;
-  t.strictSame([seen, payer.used], [[mined], [null]]);
+  t.strictSame([seen, gasAccount.used], [[mined], [null]]);
 });
 
 t.test('reports a reached cap with the time until it ends', async (t) => {
-  const payer = notingPayer();
+  const gasAccount = recordingGasAccount();
   const { operator: it } = operator(() => Promise.reject(new SpendCapReached('0x03', 5_000)));
   const reason = 'The wallet 0x03 has spent what it may in a day';
-  t.strictSame(await it.send(request, payer).outcome, { type: 'FAILED', reason });
-  t.strictSame([payer.used, payer.cappedMs], [[], [5_000]]);
+  t.strictSame(await it.send(request, gasAccount).outcome, { type: 'FAILED', reason });
+  t.strictSame([gasAccount.used, gasAccount.cappedMs], [[], [5_000]]);
 });

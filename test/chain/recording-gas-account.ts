@@ -1,7 +1,7 @@
-import type { GasPayer } from '../../src/chain/wallet/operator.js';
+import type { GasAccount } from '../../src/chain/wallet/operator.js';
 import type { GasRefusal } from '../../src/quota/gas-budget.js';
 
-export interface NotingPayer extends GasPayer {
+export interface RecordingGasAccount extends GasAccount {
   /** How many transactions were taken for, each time. */
   readonly taken: number[];
   readonly used: (bigint | null)[];
@@ -9,7 +9,7 @@ export interface NotingPayer extends GasPayer {
 }
 
 /** Pays for every transaction, or for none when it has a refusal, and records the calls. */
-export function notingPayer(refusal: GasRefusal | null = null): NotingPayer {
+export function recordingGasAccount(refusal: GasRefusal | null = null): RecordingGasAccount {
   const taken: number[] = [];
   const used: (bigint | null)[] = [];
   const cappedMs: number[] = [];
