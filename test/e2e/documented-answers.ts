@@ -1,4 +1,5 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
+import type { AnyValidateFunction } from 'ajv/dist/types/index.js';
 import { httpErrors, socketErrors } from '../../src/api-docs/errors.js';
 import { apiDocuments } from '../../src/app/http-wiring.js';
 import { limits } from '../../src/config/limits.js';
@@ -36,9 +37,16 @@ ajv.addSchema(asyncApi, 'asyncapi.json');
 
 /** What is wrong with a value by a place in one of the documents; null: nothing. */
 function problemWith(value: unknown, file: string, place: readonly string[]): string | null {
+  const validate = validatorOf(file, place);
+  return validate === undefined ? `${place.join(' ')} is not documented` : problemBy(validate, value);
+}
+
+function validatorOf(file: string, place: readonly string[]): AnyValidateFunction | undefined {
   const tokens = place.map((token) => encodeURIComponent(token.replaceAll('~', '~0').replaceAll('/', '~1')));
-  const validate = ajv.getSchema(`${file}#/${tokens.join('/')}`);
-  if (validate === undefined) return `${place.join(' ')} is not documented`;
+  return ajv.getSchema(`${file}#/${tokens.join('/')}`);
+}
+
+function problemBy(validate: AnyValidateFunction, value: unknown): string | null {
   return validate(value) === true ? null : ajv.errorsText(validate.errors);
 }
 
@@ -118,21 +126,41 @@ function assertDocumentedError(status: number, answer: unknown, at: string): voi
 
 /** Throws if a frame from the server is not documented for its protocol. */
 export function assertDocumentedFrame(frame: unknown, channel: SocketForm): void {
-  const { type, message, code } = frame as Readonly<Record<'type' | 'message' | 'code', string | undefined>>;
+  const { type = '', message, code } = frame as Readonly<Record<'type' | 'message' | 'code', string | undefined>>;
+  if (type === 'ERROR') assertDocumentedSocketError(channel, message ?? '', code);
+  const problems: string[] = [];
+  for (const validate of frameValidators(channel, type)) {
+    const problem = problemBy(validate, frame);
+    if (problem === null) return;
+    problems.push(problem);
+  }
+  throw new Error(`${JSON.stringify(frame)} is no documented frame of ${channel}: ${problems.join('; ')}`);
+}
+
+function assertDocumentedSocketError(channel: SocketForm, message: string, code: string | undefined): void {
   // Calls of the subprotocols are refused with the texts of HTTP.
   const errors = channel === 'v2' ? [...socketErrors, ...Object.values(httpErrors).flat()] : socketErrors;
-  const isKnown = errors.some(
-    (error) => isMessageOf(error, message ?? '') && (channel !== 'v2' || error.code === code),
-  );
-  if (type === 'ERROR' && !isKnown) throw new Error(`no table has "${message}" with the code ${code}`);
+  const isKnown = errors.some((error) => isMessageOf(error, message) && (channel !== 'v2' || error.code === code));
+  if (!isKnown) throw new Error(`no table has "${message}" with the code ${code}`);
+}
+
+/** By protocol and type, since tests read frames by the ten thousand. */
+const validatorsOfFrames = new Map<string, readonly AnyValidateFunction[]>();
+
+/** Validators of the messages that a protocol documents with a type. */
+function frameValidators(channel: SocketForm, type: string): readonly AnyValidateFunction[] {
+  const key = `${channel} ${type}`;
+  const known = validatorsOfFrames.get(key);
+  if (known !== undefined) return known;
   const { messages } = asyncApi.operations[`${channel}FromServer`] ?? { messages: [] };
   const names = messages.map(({ $ref }) => $ref.split('/').at(-1) ?? '');
   const candidates = names.filter((name) => {
     const named = asyncApi.channels[channel].messages[name]?.payload.properties?.type;
-    return named?.const === type || named?.enum?.includes(type ?? '');
+    return named?.const === type || named?.enum?.includes(type);
   });
-  const place = (name: string) => ['channels', channel, 'messages', name, 'payload'];
-  const problems = candidates.map((name) => problemWith(frame, 'asyncapi.json', place(name)));
-  if (problems.includes(null)) return;
-  throw new Error(`${JSON.stringify(frame)} is no documented frame of ${channel}: ${problems.join('; ')}`);
+  const validators = candidates
+    .map((name) => validatorOf('asyncapi.json', ['channels', channel, 'messages', name, 'payload']))
+    .filter((validate) => validate !== undefined);
+  validatorsOfFrames.set(key, validators);
+  return validators;
 }
