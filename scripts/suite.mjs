@@ -26,11 +26,13 @@ if (files.length === 0) t.fail('there are no such tests');
 
 const alone = new Set(values.alone.split(',').map((name) => `${name}.test.js`));
 const runsAlone = (file) => alone.has(path.basename(file));
+const noAsyncHooks = new URL('no-async-hooks.mjs', import.meta.url).href;
 t.jobs = Number(values.jobs);
 for (const file of [...files.filter((file) => !runsAlone(file)).sort(), ...files.filter(runsAlone).sort()]) {
   const env = { ...process.env, TAP_TIMEOUT: values.timeout, TAP_CHILD_ID: file };
   // tap runs what is buffered side by side, and waits before what is not.
   const options = { env, timeout: Number(values.timeout) * 1_000, buffered: !runsAlone(file) };
   // The loader comes in through NODE_OPTIONS, which tap sets, whatever is in `env`.
-  t.spawn('env', ['-u', 'NODE_OPTIONS', process.execPath, '--enable-source-maps', file], options, file);
+  const node = [process.execPath, '--import', noAsyncHooks, '--enable-source-maps'];
+  t.spawn('env', ['-u', 'NODE_OPTIONS', ...node, file], options, file);
 }

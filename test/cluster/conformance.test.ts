@@ -43,7 +43,7 @@ const PATIENCE_S = 240;
 async function runThroughGateway(name: string): Promise<string> {
   const file = fileURLToPath(new URL(`../e2e/${name}.test.js`, import.meta.url));
   const env = { ...process.env, QUOTEBOOK_TEST_THROUGH: 'gateway', TAP_TIMEOUT: `${PATIENCE_S}` };
-  const child = spawn(process.execPath, ['--enable-source-maps', file], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, [...process.execArgv, file], { env, stdio: ['ignore', 'pipe', 'pipe'] });
   let said = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (text: Buffer) => (said += text.toString()));
   const code = await new Promise<number | null>((resolve) => child.once('close', resolve));
