@@ -66,7 +66,9 @@ function settingsOf({ tierQuotas: table, ...options }: TestServiceOptions, dataD
 
 /** A cluster in this process: one NATS server, an engine that leads, and the gateway whose URLs it gives. */
 export async function startBehindGateway(given: BehindGatewayOptions): Promise<BehindGateway> {
-  const { options, profile, rpc, walletKey, limits, dataDir } = given;
+  const { options, profile, rpc, walletKey, dataDir } = given;
+  // Nobody else would lead: a machine that stands still for seconds does not end a test that is of something else.
+  const limits = { ...given.limits, clusterLeaseMs: 30_000 };
   const ends: (() => Promise<void> | void)[] = [];
   const t = { teardown: (end: () => Promise<void> | void) => void ends.push(end) };
   const servers = await natsServers(t, { servers: 1 });
