@@ -60,7 +60,13 @@ def start(service: Service, program: str, path: Path, name: str) -> subprocess.P
     (path / "ready.json").write_text((service.data / "ready.json").read_text())
     environment = {**os.environ, "PYTHONPATH": str(PACKAGE / "src"), "PYTHONUNBUFFERED": "1"}
     return subprocess.Popen(
-        [sys.executable, name, "ready.json"], cwd=path, env=environment, stdout=subprocess.PIPE, text=True
+        [sys.executable, name, "ready.json"],
+        cwd=path,
+        env=environment,
+        stdout=subprocess.PIPE,
+        text=True,
+        # A shell has its background jobs ignore SIGINT, and what they start.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
 
 
