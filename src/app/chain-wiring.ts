@@ -207,12 +207,21 @@ export function openChains(options: ChainsOptions): Chains {
       null,
       multicall,
     );
-    const { rereadMs, lowerHeadMs: patienceMs, verifyBlocks, verifyMs, rememberedLogs, rpcBlocksInFlight } = limits;
+    const {
+      rereadMs,
+      lowerHeadMs: patienceMs,
+      verifyBlocks,
+      verifyMs,
+      logsPerVerifyRequest,
+      rememberedLogs,
+      rpcBlocksInFlight,
+    } = limits;
     const window = {
       rereadMs,
       patienceMs,
       verifyBlocks,
       verifyMs,
+      logsPerVerifyRequest,
       hintsMs: limits.chainPollMs,
       mostLogs: rememberedLogs,
     };

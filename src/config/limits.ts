@@ -342,6 +342,8 @@ export const limits = {
    */
   verifyBlocks: 1_000,
   verifyMs: 10_000,
+  /** Logs that one request of a verification is to be answered with, and the rest of their last block: some 6 ms. */
+  logsPerVerifyRequest: 500,
   /** Logs of these blocks that are remembered as read, about 40 bytes each. With more, older blocks are left out. */
   rememberedLogs: 100_000,
   /** Blocks with nothing in them after which the position alone is logged. */

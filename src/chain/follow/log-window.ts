@@ -39,6 +39,8 @@ export interface LogWindowOptions {
    */
   readonly verifyBlocks: number;
   readonly verifyMs: number;
+  /** Remembered logs that one request of a verification is to be answered with, and the rest of their last block. */
+  readonly logsPerVerifyRequest: number;
   /** Shortest time between two readings of announced blocks that can only hold hints. */
   readonly hintsMs: number;
   /** Logs that are remembered as read. With more in `verifyBlocks`, older blocks are not read again. */
@@ -609,13 +611,18 @@ export class LogWindow {
     const fromBlock = Math.max(this.#floor, position.blockNumber - this.#verifyReach + 1);
     if (fromBlock > position.blockNumber) return;
     const { second } = this;
+    const [events, hints]: [ChainLog[], ChainLog[]] = [[], []];
     try {
-      const [events, hints] = await Promise.all([
-        this.watched.events(second, fromBlock, position),
-        this.watched.hints(second, fromBlock, position),
-      ]);
+      let first = fromBlock;
+      for (const to of this.#parts(fromBlock, position)) {
+        const read = [this.watched.events(second, first, to), this.watched.hints(second, first, to)] as const;
+        const [someEvents, someHints] = await Promise.all(read);
+        events.push(...someEvents);
+        hints.push(...someHints);
+        if (branch !== this.#branch) return;
+        first = to.blockNumber + 1;
+      }
       this.#verifyReach = Math.min(2 * this.#verifyReach, this.options.verifyBlocks);
-      if (branch !== this.#branch) return;
       this.#found = { events: this.#unseen([...this.#found.events, ...events]), hints: this.#unseen(hints) };
       if (this.#found.events.length > 0) this.#suspectedAtMs = this.clock.monotonicMs();
       this.#reportDoubt();
@@ -624,6 +631,21 @@ export class LogWindow {
       // Nobody waits for it: the next one is due in `verifyMs`.
       if (error instanceof RpcError) this.#verifyReach = Math.max(1, this.#verifyReach >> 1);
     }
+  }
+
+  /** The last blocks of the ranges that a verification asks for one after another: the loop stands still while it reads an answer. */
+  #parts(fromBlock: number, last: BlockId): BlockId[] {
+    const ends: BlockId[] = [];
+    let logs = 0;
+    for (const blockNumber of [...this.#seen.keys()].sort((a, b) => a - b)) {
+      const seen = this.#seen.get(blockNumber);
+      if (seen === undefined || blockNumber < fromBlock || blockNumber >= last.blockNumber) continue;
+      logs += seen.indexes.size;
+      if (logs < this.options.logsPerVerifyRequest) continue;
+      ends.push({ blockNumber, blockHash: seen.hash });
+      logs = 0;
+    }
+    return [...ends, last];
   }
 
   /** A filter that lacks what is in its block shows that this endpoint's filters are of no use. */

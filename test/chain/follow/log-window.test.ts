@@ -24,7 +24,14 @@ const OTHER = blockHashOf(0x0f);
 const PATIENCE_MS = 3_000;
 const VERIFY_MS = 10_000;
 const OPTIONS = {
-  ...{ rereadBlocks: 4, rereadMs: 10_000, patienceMs: PATIENCE_MS, verifyBlocks: 20, verifyMs: VERIFY_MS },
+  ...{
+    rereadBlocks: 4,
+    rereadMs: 10_000,
+    patienceMs: PATIENCE_MS,
+    verifyBlocks: 20,
+    verifyMs: VERIFY_MS,
+    logsPerVerifyRequest: 3,
+  },
   ...{ hintsMs: 500, mostLogs: 100, blocksInFlight: 2 },
 };
 
@@ -447,6 +454,17 @@ t.test('all blocks are verified slowly, through the second endpoint', async (t) 
   t.strictSame(await look(), [[], []], 'that it fails stops nothing');
   await turn();
   t.equal(seen.doubt, null);
+});
+
+t.test('it asks for the logs of some blocks after those of others', async (t) => {
+  const { node, clock, look, requests } = open();
+  for (let n = 0; n < 5; n += 1) node.mine(EVENT, EVENT);
+  await look();
+  requests();
+  clock.advance(VERIFY_MS);
+  await look();
+  for (let n = 0; n < 3; n += 1) await turn();
+  t.strictSame(requests(), ['logs 1..2', 'logs 3..4', 'logs 5..5']);
 });
 
 t.test('it is rare once nothing has come for a while', async (t) => {

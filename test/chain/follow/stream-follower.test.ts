@@ -104,6 +104,7 @@ function follow({ height, resume = NOTHING, position, logTime = 1, meanwhile }: 
     patienceMs: 1_000,
     verifyBlocks: 50,
     verifyMs: 10_000,
+    logsPerVerifyRequest: 500,
     hintsMs: 500,
   };
   const readBefore = resume.trail.at(resume.isPartial ? -2 : -1) ?? null;
