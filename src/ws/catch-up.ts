@@ -129,7 +129,7 @@ export class CatchUp {
       missed.lose('TOO_OLD');
       return false;
     }
-    for (const message of missed.take(events)) this.#socket.send(message, this.#isBinary);
+    this.#socket.sendAll(missed.take(events), this.#isBinary);
     this.at = events.at(-1)?.event.seq ?? this.at;
     return true;
   }

@@ -62,6 +62,37 @@ eachBackend(t, (t, backend) => {
     );
   });
 
+  t.test('messages sent together arrive in order', async (t) => {
+    const messages = Array.from({ length: 300 }, (_, i) => Buffer.from(`${i} ${'x'.repeat(i * 10)}`));
+    const { wsUrl } = await serve(t, backend, {
+      sockets: {
+        ...quietSockets,
+        message: (socket) => void setImmediate(() => socket.sendAll(messages, false)),
+      },
+      limits: { wsBufferedBytes: 16 << 20 },
+    });
+    const client = await Client.open(wsUrl);
+    client.ws.send('go');
+    t.strictSame(
+      await client.has(messages.length),
+      messages.map((message) => [message.toString(), false]),
+    );
+  });
+
+  t.test('messages sent together end where the socket is over its budget', async (t) => {
+    const message = Buffer.alloc(1 << 20, 'x');
+    const { wsUrl } = await serve(t, backend, {
+      sockets: {
+        ...quietSockets,
+        message: (socket) => void setImmediate(() => socket.sendAll(Array<Buffer>(64).fill(message), false)),
+      },
+      limits: { wsBufferedBytes: 2 << 20 },
+    });
+    const client = await Client.open(wsUrl);
+    client.ws.send('go');
+    t.equal((await client.closed).code, 1013);
+  });
+
   t.test('a message of the limit is taken, one more byte closes with 1009', async (t) => {
     let messages = 0;
     const { wsUrl } = await serve(t, backend, {

@@ -33,6 +33,10 @@ export class FakeSocket implements NetSocket {
     return true;
   }
 
+  sendAll(messages: readonly Uint8Array[], isBinary: boolean): void {
+    for (const message of messages) this.send(message, isBinary);
+  }
+
   subscribe(topic: string): void {
     if (this.topics.has(topic)) throw new Error(`already subscribed to ${topic}`);
     this.topics.add(topic);

@@ -82,6 +82,10 @@ export class NodeSocket implements NetSocket {
     return !this.closed && this.sendFrame(messageFrame(message, isBinary));
   }
 
+  sendAll(messages: readonly Uint8Array[], isBinary: boolean): void {
+    for (const message of messages) this.send(message, isBinary);
+  }
+
   /** Gathers a tick's frames into one system call. */
   sendFrame(frame: Buffer): boolean {
     if (this.closed) return false;

@@ -57,6 +57,12 @@ class UwsSocket implements NetSocket {
     return this.keepToBudget();
   }
 
+  sendAll(messages: readonly Uint8Array[], isBinary: boolean): void {
+    this.#ws?.cork(() => {
+      for (const message of messages) this.send(message, isBinary);
+    });
+  }
+
   subscribe(topic: string): void {
     if (!this.#closed) this.#ws?.subscribe(topic);
   }
