@@ -19,9 +19,12 @@ export interface HeldQuote {
   readonly fillableSize: bigint;
 }
 
-/** As in the engine, with its term of the book hash once somebody asked for it. */
+/** As in the engine, with what was asked for since it changed last. */
 class HeldOrder extends BookOrder {
+  /** Term of the book hash. */
   term: bigint | null = null;
+  /** Shared by all snapshots. */
+  held: HeldQuote | null = null;
 }
 
 /**
@@ -83,7 +86,8 @@ export class CommittedBook {
     const held: HeldQuote[] = [];
     let sum = 0n;
     for (const order of this.#selected(filter, taker)) {
-      held.push({ quote: order.quote, fillableSize: order.fillableSize });
+      order.held ??= { quote: order.quote, fillableSize: order.fillableSize };
+      held.push(order.held);
       sum = addTerm(sum, this.#termOf(order));
     }
     return { held, sum };
@@ -133,6 +137,7 @@ export class CommittedBook {
     }
     this.book.set(order, after, null);
     order.term = null;
+    order.held = null;
     if (after === 0n) this.#orders.delete(quote.quoteId);
     return { quote, before, after };
   }
