@@ -86,7 +86,7 @@ export const limits = {
   /** Slices of large answers, snapshots and replays between two turns of the event loop, for all clients together. */
   slicesPerTurn: 1,
   /** How many seconds' worth of its rows and bytes a key that used none may use at once. */
-  answerBurstSeconds: 2,
+  answerBurstSeconds: 1,
   /** Answers remembered while the book stands still, and as much again of the lists of quotes in them. */
   rememberedAnswerBytes: 4 << 20,
   /**
@@ -480,8 +480,8 @@ export const tierQuotas = {
     connections: 4,
     channels: 32,
     messagesPerSecond: 20,
-    rowsPerSecond: 10_000,
-    answerBytesPerSecond: 8 << 20,
+    rowsPerSecond: 5_000,
+    answerBytesPerSecond: 4 << 20,
     answersWaiting: 8,
   },
   paid: {
