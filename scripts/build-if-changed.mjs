@@ -1,4 +1,4 @@
-// Compiles the service and builds its page, unless nothing changed since that was done: for `npm start`. What counts is
+// Compiles the service and builds its page, unless nothing changed since that was done: for `npm start`. It compares
 // the name, size and time of each source file and of the files that say how it is compiled.
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';

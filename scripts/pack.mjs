@@ -38,7 +38,7 @@ function packService() {
     cpSync(path.join(root, each), path.join(stage, each), { recursive: true });
   }
   const published = { ...service };
-  // What only its clone can do.
+  // Of use in a clone alone.
   for (const each of ['private', 'scripts', 'devDependencies']) delete published[each];
   return pack(stage, {
     ...published,

@@ -272,7 +272,7 @@ await v2.ask({ type: 'WITHDRAW_QUOTES', body: hiding, id: 'hide' }, 'QUOTES_WITH
 const showing = await signRestore(signer, chainId, await withdrawalTerms(quoteId));
 await v2.ask({ type: 'RESTORE_QUOTES', body: showing, id: 'show' }, 'QUOTES_RESTORED');
 
-// What withdraws quotes without a request.
+// Withdrawals without a request.
 const { keyId } = (await call('GET /authorizations', '/authorizations')) as { keyId: string };
 const ofKey = async (ahead: number): Promise<KeyTerms> => {
   const { nonce, deadline } = await withdrawalTerms(quoteId);

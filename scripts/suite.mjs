@@ -1,5 +1,5 @@
 // A test of tests: runs test files side by side, each in a process of its own, and is run by run-tests.mjs, which says
-// what the arguments are. tap could run the files by itself, but would put the loader that it measures coverage with
+// what the arguments are. tap could run the files, too, but would put the loader that it measures coverage with
 // into each of their processes and into all that they start, which takes more than half of a short one's time.
 import { readdirSync } from 'node:fs';
 import path from 'node:path';

@@ -182,7 +182,7 @@ type Position = OptionBalances['open'][number];
 
 const ONE = 10n ** 18n;
 
-/** What a wallet's own trades in a pool add up to. */
+/** Sum of a wallet's own trades in a pool. */
 interface Holding {
   /** 1e-18 contracts; below 0: sold more than bought. */
   readonly net: bigint;

@@ -8,7 +8,7 @@ import { expiryTime, nameOf, pairOf, premiumText, premiumToken } from './option.
 
 type Side = 'bid' | 'ask';
 
-/** What a column shows of an option. */
+/** A column of the options. */
 interface Column {
   readonly name: string;
   readonly title: string;

@@ -89,7 +89,7 @@ export class InboxView {
     for (const old of this.#received.splice(KEPT)) old.row.remove();
   }
 
-  /** What became of a request. */
+  /** Shows a request's progress. */
   heardUpdate({ body: { rfqId, status, quotes } }: RfqUpdateEvent): void {
     const received = this.#received.find((each) => each.rfqId === rfqId);
     if (received === undefined) return;
@@ -99,7 +99,7 @@ export class InboxView {
     if (!isOver) void this.#showRank(received);
   }
 
-  /** What the book says of the option on this side: the maker meets the best quote, or answers where there is none. */
+  /** The price that the field begins with: of the option's best quote on this side, or its mark. */
   #proposal(pool: Pool, side: 'bid' | 'ask'): string {
     const { market } = this.#parts;
     const best = market.best(pool, side)?.price ?? market.mark(pool);

@@ -72,7 +72,7 @@ export class Market {
     return this.#valued.get(poolAddress)?.valuation ?? null;
   }
 
-  /** The estimate of the server, as on the wire; null: there is none. */
+  /** The estimate of the server, as on the wire, or null. */
   mark(pool: Pool): bigint | null {
     const mark = this.estimate(pool)?.mark ?? null;
     return mark === null ? null : BigInt(mark);

@@ -5,7 +5,7 @@ import { byId, found, setText } from './elements.js';
 import { nameOf, normalizedPrice, premiumToken } from './option.js';
 import { problemText, shortAddress, type Wallet } from './wallet.js';
 
-/** What a taker asks for: a quote of this side and size for that taker alone. */
+/** A taker's request: a quote of this side and size for that taker alone. */
 export interface RequestedQuote {
   readonly side: 'bid' | 'ask';
   readonly size: bigint;

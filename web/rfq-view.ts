@@ -26,7 +26,7 @@ export interface Leg {
   readonly size: bigint;
 }
 
-/** What a taker can have for one leg: the quotes of one maker, or the price of the pair's vault. */
+/** An offer for one leg: the quotes of one maker, or the price of the pair's vault. */
 interface Offer {
   readonly kind: 'for you' | 'public' | 'vault';
   /** Null: a vault, which the page does not trade with. */

@@ -4,7 +4,7 @@ import { systemClock } from '../../src/system/clock.js';
 
 const LIMITS = { timeoutMs: 10_000, maxAnswerBytes: 1 << 20 };
 
-/** What a program does that follows contracts by viem alone: it watches the events of each, and the heads of the chain. */
+/** A program that follows contracts by viem alone. It watches the events of each, and the heads of the chain. */
 export class ViemWatcher {
   calls = 0;
   readonly #stops: (() => void)[];

@@ -18,7 +18,7 @@ export const openLoad = (): Child<LoadDialogue> => new Child(new URL('../load/lo
 
 /**
  * CPU seconds that a server used while `task` ran. No collection of garbage is forced before: that throws away what is
- * compiled for objects of which none lives just then, and one that comes by itself, in the middle of some work, does
+ * compiled for objects of which none lives just then, and one that comes unasked, in the middle of some work, does
  * not (measured: 30 ms a round of GET /quotes to compile it again).
  */
 export async function cpuSecondsOf(server: Child<ServerDialogue>, task: () => Promise<unknown>): Promise<number> {

@@ -1,4 +1,4 @@
-/** What holds for every operation: the documents, the page and llms.txt begin with it. Texts are Markdown. */
+/** Rules of every operation: the documents, the page and llms.txt begin with them. Texts are Markdown. */
 export const CONCEPTS: readonly { readonly title: string; readonly text: string }[] = [
   {
     title: 'Keys',

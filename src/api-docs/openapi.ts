@@ -174,7 +174,7 @@ export interface ApiInfo {
   readonly version: string;
 }
 
-/** What both documents say of the program. */
+/** The program, as both documents describe it. */
 export function infoOf({ version }: ApiInfo, description: string): object {
   return {
     title: 'Quotebook',

@@ -27,7 +27,7 @@ import type { Order } from '../engine/quote.js';
 export interface Chains {
   readonly follower: Pick<BookFollower, 'start' | 'wake' | 'caughtUp'>;
   readonly health: Readonly<Record<ChainRole, ChainHealth>>;
-  /** What subscriptions announce of each chain's blocks. */
+  /** Blocks of each chain that subscriptions announced. */
   readonly heads: Readonly<Record<ChainRole, Pick<HeardHeads, 'open' | 'add' | 'close'>>>;
   readonly settlement: ChainReader;
   readonly pools: Pick<PoolAddresses, 'resolve'>;

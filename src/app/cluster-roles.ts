@@ -308,7 +308,7 @@ function chainNews({ chains }: LocalCore, role: ChainRole): ChainNews {
   return { head, stale, failure: chains.health[role].failure, readTo: chains.readTo(role) };
 }
 
-/** What gateways may have the leader do. */
+/** Calls that gateways may send to the leader. */
 function handlersOf(
   { publishing, withdrawals, protections, optionServices, rfqs, settlement, accounts, past }: LocalCore,
   maxPayload: number,

@@ -82,7 +82,7 @@ export interface HttpWiring {
   readonly handler: NetHandler;
   /** Everything that is served: what the documents must tell of. */
   readonly routes: readonly Pick<Route, 'method' | 'path' | 'needsKey'>[];
-  /** What sockets may call, too. */
+  /** Calls over sockets. */
   readonly calls: ReturnType<typeof socketCalls>;
   /** What GET /ready says. */
   isReady(): boolean;

@@ -45,7 +45,7 @@ export function measuredPublishing(
   };
 }
 
-/** What comes of quotes that were sent to the chain; the others are refused before. */
+/** Results of quotes that were sent to the chain; the others are refused before. */
 const PUBLICATION_RESULTS: ReadonlySet<string> = new Set(['ANSWERED', 'NOT_CONFIRMED', 'CHAIN_UNREACHABLE']);
 
 /** The log's size, its volume's room and its newest snapshot, looked at with each reading. */

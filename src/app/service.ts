@@ -50,7 +50,7 @@ export interface Service {
   stop(): Promise<void>;
 }
 
-/** What a key has proven here, or a session that has ended here, counts from the next request on. */
+/** A proof given here, or the end of a session here, counts from the next request on. */
 function shownAtOnce(proofs: ProofStore, keys: KeyStore): ProofStore {
   return {
     spend: (use) => proofs.spend(use),

@@ -29,7 +29,7 @@ export class SealedBytes {
   }
 }
 
-/** What a session token says. */
+/** Content of a session token. */
 export interface SignedInSession {
   /** 16 hex digits. */
   readonly keyId: string;

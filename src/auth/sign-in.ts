@@ -44,7 +44,7 @@ export interface IssuedNonce {
 export interface SignedMessage {
   readonly message: string;
   readonly signature: Hex;
-  /** What remembers the proof: a session that ends, or the key. */
+  /** The proof is kept by a session that ends, or by the key. */
   readonly keep: 'session' | 'key';
 }
 

@@ -1,6 +1,6 @@
 import { type Hex, ZERO_ADDRESS } from '../engine/quote.js';
 
-/** What access depends on: a key, or a session of one. */
+/** A key, or a session of one: access depends on it. */
 export interface Viewer {
   readonly scopes?: readonly string[];
   /** Addresses that it has proven by a sign-in, in lower case. */

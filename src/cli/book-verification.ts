@@ -32,7 +32,7 @@ export interface BookVerification {
   readonly problems: readonly string[];
 }
 
-/** What a maker signed, as the chain's event has it. */
+/** The terms that a maker signed, as the chain's event has them. */
 type Terms = Record<'provider' | 'taker', Address> &
   Record<'price' | 'size' | 'deadline' | 'salt', bigint> & {
     readonly isBuy: boolean;
@@ -144,7 +144,7 @@ function isOfPool(
   return key !== null && words(given).toLowerCase() === words(key).toLowerCase();
 }
 
-/** What can be filled of it at the settlement chain's block and the engine's time; 0: nothing. */
+/** The size that can be filled at the settlement chain's block and the engine's time; 0: nothing. */
 async function fillable(client: PublicClient, proof: BookProof, quoteId: Hex, terms: Terms): Promise<bigint> {
   const nowSeconds = Math.floor(proof.tsMs / 1000);
   const { provider, deadline, size, signature } = terms;

@@ -11,7 +11,7 @@ Prints a script with which a shell completes the commands, their actions and the
   zsh:  quotebook completions zsh > ~/.zfunc/_quotebook, with ~/.zfunc in fpath before compinit
   fish: quotebook completions fish > ~/.config/fish/completions/quotebook.fish`;
 
-/** What may follow a command, as its help text has it. */
+/** Words that may follow a command, as its help text has them. */
 interface Completed {
   readonly name: string;
   readonly summary: string;

@@ -36,7 +36,7 @@ interface Target {
   readonly url: string;
   readonly apiKey: string;
   readonly chainId: string;
-  /** Content of the ready file of a local set-up; empty where there is none. */
+  /** Content of the ready file of a local set-up; empty otherwise. */
   readonly ready: Readonly<Record<string, unknown>>;
 }
 

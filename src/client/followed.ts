@@ -204,7 +204,7 @@ export class FollowedRfqs extends Followed {
     return this.#contents.requests.add(listener);
   }
 
-  /** What becomes of the requests: quotes that answer them, fills, and their end. */
+  /** Calls `listener` with each change of the requests: quotes that answer them, fills, and their end. */
   onUpdate(listener: (update: RfqUpdateEvent) => void): StopListening {
     return this.#contents.updates.add(listener);
   }

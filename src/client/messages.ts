@@ -10,7 +10,7 @@ export type QuoteEvent = OfType<QuoteMessageType>;
 
 /** A taker asks makers for a quote. */
 export type RfqEvent = OfType<'RFQ'>;
-/** What became of a request for quotes. */
+/** Progress of a request for quotes. */
 export type RfqUpdateEvent = OfType<'RFQ_UPDATE'>;
 
 /** How one of the key's own requests stands, with the best quote. */

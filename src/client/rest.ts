@@ -112,7 +112,7 @@ export class Rest {
     return this.#call('DELETE', `/rfqs/${id}`);
   }
 
-  /** What a request, or a package, comes to by the quotes of the book. */
+  /** Price of a request, or of a package, by the quotes of the book. */
   rfqCover(id: string): Promise<RfqCover> {
     return this.#get(`/rfqs/${id}/cover`, {});
   }

@@ -56,7 +56,7 @@ export async function signIn(
   return calls.verify({ message, signature, keep });
 }
 
-/** What a client sends as its key: the API key, or the token of a session in its place. */
+/** The key that a client sends: the API key, or the token of a session in its place. */
 export class Credentials {
   readonly #apiKey: string;
   #session: ClientSession | null = null;

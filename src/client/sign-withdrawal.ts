@@ -130,7 +130,7 @@ function signKey(
   return signMessage(signer, chainId, primaryType, { keyId }, signed);
 }
 
-/** What every message has beside `fields`. */
+/** Adds to `fields` what every message has, and signs it. */
 async function signMessage(
   signer: WithdrawalSigner,
   chainId: string,

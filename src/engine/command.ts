@@ -131,7 +131,7 @@ export interface CancelRfq {
   readonly rfqId: string;
 }
 
-/** What makes a request one that is followed until it is filled, cancelled or expired. */
+/** Terms with which a request is followed until it is filled, cancelled or expired. */
 export interface RequestTerms {
   /** 32 hex digits. */
   readonly rfqId: string;
@@ -192,7 +192,7 @@ export interface SignedNonce {
 }
 
 /**
- * What led to a withdrawal: the provider itself, its connection or its heartbeats that ended, or fills beyond the limit
+ * The cause of a withdrawal: the provider itself, its connection or its heartbeats that ended, or fills beyond the limit
  * that it set.
  */
 export type WithdrawalReason = 'REQUESTED' | 'DISCONNECTED' | 'HEARTBEAT_MISSED' | 'FILL_LIMIT';
@@ -233,7 +233,7 @@ export interface AuthorizeKey {
   readonly signed: SignedNonce | null;
 }
 
-/** What a timer waits for: heartbeats that a key sends, or connections that it keeps open. */
+/** A timer waits for heartbeats that a key sends, or connections that it keeps open. */
 export type TimerKind = 'HEARTBEAT' | 'CONNECTION';
 
 /**

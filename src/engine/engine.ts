@@ -107,7 +107,7 @@ export class Engine {
     return { ofProvider: withdrawals.noncesOf(provider), total: withdrawals.nonceCount };
   }
 
-  /** What keys may do for providers, with their timers, and the limits of what may be filled. */
+  /** Authorisations of keys by providers, with their timers, and fill limits. */
   get protections(): Pick<
     Protections,
     'authorization' | 'authorizations' | 'authorizationsOf' | 'authorizationsTo' | 'limitsOf' | 'counts'

@@ -86,14 +86,14 @@ export interface RfqPublished extends Sequenced {
 
 export type RfqStatus = 'open' | 'quoted' | 'partly_filled' | 'filled' | 'cancelled' | 'expired';
 
-/** What became of a request so far. */
+/** Progress of a request so far. */
 export interface RfqProgress {
   readonly status: RfqStatus;
   /** 1e-18 contracts that its taker took of quotes that answer it. */
   readonly filledSize: bigint;
   /** Quotes in the book that answer it. */
   readonly quotes: number;
-  /** The best of them; null: there is none. */
+  /** The best of them, or null. */
   readonly best: { readonly quoteId: Hex; readonly price: bigint; readonly fillableSize: bigint } | null;
 }
 

@@ -67,7 +67,7 @@ export interface CountedFill {
 
 const NO_TIMERS = { HEARTBEAT: 0, CONNECTION: 0 } as const;
 
-/** What withdraws quotes without a request of their provider: authorisations of keys with their timers, and fill limits. */
+/** Withdrawals without a request of the provider: authorisations of keys with their timers, and fill limits. */
 export class Protections {
   readonly #authorizations = new Map<Hex, Map<string, KeptAuthorization>>();
   readonly #byUntil = new TimeIndex<KeptAuthorization>((kept, place) => (kept.place = place));

@@ -229,7 +229,7 @@ export class RfqStore {
         break;
       case 'QUOTE_FILLED':
       case 'WITHDRAWN_QUOTE_FILLED':
-        // Only its taker can fill a private quote. What filled it before it was known comes without a trade.
+        // Only its taker can fill a private quote. A fill before it was known comes without a trade.
         if (state.terms.taker === null && event.cause !== null) addFill(answer, event.cause, event.size);
         break;
       case 'QUOTE_INVALIDATED':

@@ -92,12 +92,12 @@ function ofQuote(
   return { type, quote: order.quote, fillableSize, extra };
 }
 
-/** What makers see of a request's terms. */
+/** A request's terms, as makers see them. */
 function rfqTermsJson({ rfqId, validUntil, taker, leg }: RequestTerms): RfqTermsJson {
   return { rfqId, validUntil, anonymous: taker !== null, ...(leg !== null && { leg }) };
 }
 
-/** What makers see of what became of a request. */
+/** A request's progress, as makers see it. */
 function rfqUpdateJson({ rfqId, status, filledSize, quotes, taker }: RfqChanged): RfqUpdateJson {
   return { rfqId, status, filledSize: filledSize.toString(), quotes, ...(taker !== null && { taker }) };
 }

@@ -23,7 +23,7 @@ import type { Caller, Route } from './router.js';
 /** Why a key may set something for a provider: the provider signed it, or proved its address with the key, or neither. */
 export type Consent = (SignedNonce & { readonly signature: Signature }) | 'PROVEN' | null;
 
-/** What a key asks for on behalf of a provider. Addresses in lower case. */
+/** A key's request on behalf of a provider. Addresses in lower case. */
 export type ProtectionRequest = { readonly provider: Hex; readonly keyId: string } & (
   | { readonly type: 'AUTHORIZE' | 'REVOKE'; readonly consent: Consent }
   /** Sets the timer, and has it start again. */
@@ -260,5 +260,5 @@ export function protectionRoutes(parts: ProtectionRouteParts): {
   return { routes, socketOnly };
 }
 
-/** What stands for a path where a call is of sockets alone. */
+/** In place of a path where a call is of sockets alone. */
 export const CANCEL_ON_DISCONNECT = 'CANCEL_ON_DISCONNECT';

@@ -17,7 +17,7 @@ import { readJson, readQuery } from './parse.js';
 import { chainNotServed, json, largeAnswer, type LargeAnswerRunner, notNow, rateLimited, refuse } from './responses.js';
 import type { Caller, Route } from './router.js';
 
-/** What a provider signed. Addresses and ids in lower case. */
+/** Fields that a provider signed. Addresses and ids in lower case. */
 export interface WithdrawalRequest extends SignedNonce {
   readonly provider: Hex;
   readonly quoteIds: readonly Hex[];

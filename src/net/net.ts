@@ -104,7 +104,7 @@ export interface NetSocket {
   readonly closed: boolean;
   /** One whole message. False when the socket was over its budget and is being closed instead. */
   send(message: string | Uint8Array, isBinary: boolean): boolean;
-  /** Messages in order, with few system calls. What follows the one that is over the socket's budget is not sent. */
+  /** Messages in order, with few system calls. Those after the one that is over the socket's budget are not sent. */
   sendAll(messages: readonly Uint8Array[], isBinary: boolean): void;
   subscribe(topic: string): void;
   unsubscribe(topic: string): void;

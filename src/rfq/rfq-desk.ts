@@ -14,7 +14,7 @@ export interface RfqLegRequest {
   readonly body: string;
 }
 
-/** What a taker asks for. Addresses are in lower case. */
+/** A taker's request. Addresses are in lower case. */
 export interface RfqRequest extends Pick<RequestTerms, 'owner' | 'clientId' | 'minQuotes' | 'makers'> {
   readonly legs: readonly RfqLegRequest[];
   /** As makers see it. */

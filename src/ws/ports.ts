@@ -40,7 +40,7 @@ export interface SocketKeyHolder {
 
 export type SocketCallName = 'POST_QUOTES' | 'DRY_RUN' | BodyCall['type'];
 
-/** What a call came to. `details`: what its error says beside code and text; null: nothing. */
+/** Result of a call. `details`: fields of its error beside code and text, or null. */
 export type SocketCallOutcome =
   | { readonly ok: true; readonly body: unknown }
   | (MessageProblem & {

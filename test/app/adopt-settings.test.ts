@@ -3,7 +3,7 @@ import { adoptSettings } from '../../src/app/adopt-settings.js';
 import type { Changes } from '../../src/config/settings-watch.js';
 import { loadSettings } from '../../src/config/settings.js';
 
-/** What a service is given, and what the text log says, when these settings are others. */
+/** The settings that a service is given, and the lines of the text log, when these settings change. */
 async function adopted(changes: Changes) {
   const read = await loadSettings({ settings: { freeChannels: '7' } }, {}, () => Promise.reject(new Error('no file')));
   if (!read.ok) throw new Error(read.problems.join());

@@ -27,7 +27,7 @@ async function readers() {
   };
 }
 
-/** What one reader alone has read. */
+/** Bytes that one reader alone reads. */
 async function bytesOfOne(afterSeq: number, limit: number): Promise<number> {
   const { disk, read } = await readers();
   await read(afterSeq, limit);

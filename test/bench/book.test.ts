@@ -14,7 +14,7 @@ t.test('a script cancels only what is in the book and uses every kind of step of
   for (const [i, step] of script.steps.entries()) {
     const subject = script.subjects[i] ?? -1;
     counts.set(step, (counts.get(step) ?? 0) + 1);
-    // What a crossing quote met is known to the book alone, so from the first on only what cannot be wrong is looked
+    // Only the book knows which quotes a crossing one met, so from the first on only what cannot be wrong is looked
     // at.
     if ((counts.get(Step.Cross) ?? 0) > 0) continue;
     if (step === Step.Insert) live.add(subject);

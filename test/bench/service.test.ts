@@ -9,7 +9,7 @@ import { testTiny } from './run-tiny.js';
 
 testTiny(publish);
 testTiny(memory);
-// What these are compared with is uWebSockets.js itself.
+// These are compared with uWebSockets.js itself.
 const load = loadUws(16 << 10);
 if ('module' in load) for (const scenario of [readRoutes, fanOut, eventToSocket]) testTiny(scenario);
 else t.comment(`NOT RUN beside uWebSockets.js, which does not load here: ${load.unavailable}`);

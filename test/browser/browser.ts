@@ -3,7 +3,7 @@ import { chromium, type Browser } from 'playwright-core';
 
 const PLACES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 
-/** A browser that the machine has; `QUOTEBOOK_CHROMIUM` names another. Null: there is none. */
+/** A browser that the machine has; `QUOTEBOOK_CHROMIUM` names another. Null without one. */
 export function browserPath(): string | null {
   const named = process.env.QUOTEBOOK_CHROMIUM;
   return named ?? PLACES.find((place) => existsSync(place)) ?? null;

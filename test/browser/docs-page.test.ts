@@ -7,7 +7,7 @@ const HEIGHT = 800;
 await withPage(async ({ browser, service }) => {
   const { httpUrl, apiKey } = service;
 
-  /** Shows an address in a window of its own. What goes wrong in it fails the test, and so does a word to another server. */
+  /** Shows an address in a window of its own. An error in it fails the test, and so does a request to another server. */
   async function show(t: Test, address: string, options: BrowserContextOptions, use: (page: Page) => Promise<void>) {
     const context = await browser.newContext(options);
     t.teardown(() => context.close());

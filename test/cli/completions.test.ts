@@ -24,7 +24,7 @@ async function script(shell: string): Promise<{ code: number; text: string }> {
   return { code, text: out.join('\n') };
 }
 
-/** What bash offers for the words; the last one is being typed. */
+/** Bash's offers for the words; the last one is being typed. */
 async function offered(...words: string[]): Promise<string[]> {
   const { text } = await script('bash');
   const quoted = ['quotebook', ...words].map((word) => `'${word}'`).join(' ');

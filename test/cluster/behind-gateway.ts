@@ -43,7 +43,7 @@ export interface BehindGateway {
   stop(): Promise<void>;
 }
 
-/** What nobody set, and what the test wants. */
+/** Defaults, changed as the test wants. */
 function settingsOf({ tierQuotas: table, ...options }: TestServiceOptions, dataDir: string): Settings {
   const defaults = Object.fromEntries(settingNames.map((name) => [name, settingTable[name].default]));
   const quotas = TIERS.flatMap((tier) =>

@@ -12,7 +12,7 @@ const REPEATABLE = { timeoutMs: 5_000, retryForMs: 500 };
 
 interface Options {
   readonly handlers: CallHandlers;
-  /** What becomes of the client's requests. */
+  /** Wraps the client's requests. */
   readonly request?: (send: NatsConnection['request']) => NatsConnection['request'];
   readonly isLeaderMissing?: () => boolean;
 }

@@ -78,7 +78,7 @@ class ProcessClock implements Clock {
   }
 }
 
-/** What a client may have been promised, by record. */
+/** Promises that a client may have been given, by record. */
 type Promises = Map<number, string>;
 
 /** One life of an engine's process. */

@@ -55,7 +55,7 @@ async function runThroughGateway(name: string): Promise<string> {
 }
 
 t.before(async () => {
-  // Fetches the server where there is none, once for all.
+  // Fetches the server where it is missing, once for all.
   const ends: (() => Promise<void> | void)[] = [];
   await natsServers({ teardown: (end: () => Promise<void> | void) => void ends.push(end) }, { servers: 1 });
   for (const end of ends) await end();

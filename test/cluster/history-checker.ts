@@ -134,7 +134,7 @@ function checkWrites(writes: readonly AcknowledgedWrite[], { observer, fromSeq, 
   return [...broken, ...checkOrder(placed, observer)];
 }
 
-/** What ended before something else began comes before it. */
+/** A write that ended before another began comes before it. */
 function checkOrder(
   placed: readonly (AcknowledgedWrite & { readonly seq: number })[],
   observer: string,

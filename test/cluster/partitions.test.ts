@@ -17,7 +17,7 @@ function obstacle(): string | false {
 
 t.test('an engine, a gateway and a NATS server are cut off', { skip: obstacle() }, async (t) => {
   t.setTimeout(ROUNDS * 300_000 + 60_000);
-  // Fetches the server where there is none: the scene has no network to do that with.
+  // Fetches the server where it is missing: the scene has no network to do that with.
   await natsServers(t, { servers: 1 });
   const timeout = ROUNDS * 300_000;
   await t.spawn('unshare', [...OWN_NETWORK, process.execPath, scene], { timeout }, 'in a network of its own');

@@ -28,7 +28,7 @@ const nothing = { index: 0, seq: 0, group: 0, chain: Buffer.alloc(0) };
 
 type Append = (cluster: ClusterConnection, stream: NatsLogStream) => Promise<unknown>;
 
-/** What ends a gateway and a standby that meet what `append` puts behind the first TERM. */
+/** Faults that end a gateway and a standby when they meet what `append` puts behind the first TERM. */
 async function faultsAfter(t: Test, append: Append): Promise<readonly unknown[]> {
   const cluster = await connectTo(t, await natsServers(t, { servers: 1 }), { unsafe: true });
   const stream = await openLogStream(cluster);

@@ -70,7 +70,7 @@ t.test('any chain id is one of a settlement chain', async (t) => {
   }
 });
 
-t.test('what begins like a URL and is none is named by its place', async (t) => {
+t.test('what begins like a URL and is not one is named by its place', async (t) => {
   const changes = { 'stream.rpcUrls': ['https://a.example', 'http://:'], 'settlement.wsUrl': 'wss://a.example:65536' };
   t.strictSame(await problems(changes), [
     'The profile profile.json: /settlement/wsUrl is no URL.',

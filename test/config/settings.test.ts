@@ -176,7 +176,7 @@ t.test('two servers have two ports, unless each has an address of its own', asyn
   ]);
 });
 
-t.test('a settings file that is none', async (t) => {
+t.test('a settings file of another form', async (t) => {
   t.match(problemsOf(read({ file: { name: 'a.json', text: '{"port": 1' } })), [/^a\.json is not JSON/]);
   for (const content of [[], 1, null]) {
     t.match(problemsOf(read({ file: file(content) })), [/^quotebook\.json is not a JSON object/]);

@@ -458,7 +458,7 @@ interface MessageSchema {
 }
 const asyncApi = JSON.parse(documents.asyncApi) as AsyncDocument;
 
-/** What a client of that protocol may send, once for each channel that it may name. */
+/** Messages that a client of that protocol may send, once for each channel that it may name. */
 function clientMessages(protocol: string): string[] {
   const { messages: refs = [] } = asyncApi.operations[`${protocol}FromClient`] ?? {};
   return refs.flatMap(({ $ref }) => {
@@ -491,7 +491,7 @@ async function received(socket: SocketClient): Promise<string> {
   for (let text = ''; ;) {
     const message = await socket.next();
     if (message.type === 'ERROR' && String(message.message).startsWith('Unknown message type')) return text;
-    // What becomes of a key's own requests comes unasked: a test below is of that.
+    // The progress of a key's own requests comes unasked: a test below is of that.
     if (message.type !== 'RFQ_STATUS') text += JSON.stringify(message);
   }
 }

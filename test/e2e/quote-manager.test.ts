@@ -209,7 +209,7 @@ const filledOf = async ({ pool, quoteId }: Published): Promise<bigint> => {
   return answer ?? 0n;
 };
 
-/** What a taker could fill of the maker's quotes now, read of the contracts. */
+/** The maker's quotes that a taker could fill now, read from the contracts. */
 async function live(): Promise<(Published & { readonly left: bigint })[]> {
   await readPublished();
   const { timestamp } = await market.client.getBlock();

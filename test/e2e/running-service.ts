@@ -74,7 +74,7 @@ export interface TestService {
   readonly dataDir: string;
   readonly httpUrl: string;
   readonly wsUrl: string;
-  /** Host and port of the second listener; null: there is none. */
+  /** Host and port of the second listener; null without one. */
   readonly containerAt: string | null;
   readonly apiKey: string;
   readonly chain: LocalChain;

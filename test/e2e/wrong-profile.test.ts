@@ -69,7 +69,7 @@ t.test('everything that is wrong with a profile is listed at the start, which en
   ]);
 });
 
-t.test('a stream or a Multicall3 that is none is named, also where it takes any call', async (t) => {
+t.test('a contract that is no stream or no Multicall3 is named, also where it takes any call', async (t) => {
   for (const [name, address, problem] of [
     ['orderbookStream', nowhere, 'has no contract on its chain, or one that takes any call.'],
     ['multicall3', nowhere, 'has no contract on its chain.'],

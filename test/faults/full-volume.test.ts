@@ -9,7 +9,7 @@ import { ServiceProcess } from './service-process.js';
 import { SmallVolume } from './small-volume.js';
 
 const VOLUME_MIB = 64;
-/** What others leave free: less than 5 % of the volume, and then nothing at all. */
+/** Space that others leave free: less than 5 % of the volume, and then nothing at all. */
 const LEFT_BYTES = 1 << 20;
 const PATIENCE_MS = 5_000;
 /** How long the quickest of a few refusals may take: what is longer waits for something. */

@@ -9,8 +9,8 @@ import { Client } from '../net/socket-client.js';
 import { ServiceProcess } from './service-process.js';
 
 /**
- * Started by lost-link.test.ts in a network of its own. What goes to one of the loopback addresses there, or comes from
- * it, is dropped from some time on, and neither side hears of it: a cable is pulled.
+ * Started by lost-link.test.ts in a network of its own. Packets to one of the loopback addresses there, and from it,
+ * are dropped from some time on, and neither side hears of it: a cable is pulled.
  */
 const PULLED = '127.0.0.2';
 const METRICS_PORT = 9_100;

@@ -107,7 +107,7 @@ export class Siege {
    * Measures the good client in turns, calm and under `storm`, which ends what it began when its signal aborts. It has
    * to be served as if nothing was, but for as much more latency as is bearable: twice, of the calm's or of what it
    * waits for an idle server in the same storm. Those who rage need cores, too, and a virtual one may be taken away for
-   * tens of milliseconds. Both servers show that, so each round is compared by itself, and the median round counts. More
+   * tens of milliseconds. Both servers show that, so each round is compared on its own, and the median round counts. More
    * rounds are measured while it does not seem so.
    */
   async withstands(

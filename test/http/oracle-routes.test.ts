@@ -55,7 +55,7 @@ t.test('strikes are written as exact numbers, for a price or for a market', asyn
   t.strictSame(await get('/pools/strikes?market=WETH'), [200, byPrice]);
 });
 
-t.test('a spot price that is none is refused, and repeated', async (t) => {
+t.test('a spot price that is not a price is refused, and repeated', async (t) => {
   const get = serve(oraclesWith({}));
   for (const [spotPrice, message] of [
     ['12abc', 'spotPrice must be a number'],

@@ -17,7 +17,7 @@ t.setTimeout(400_000);
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 const mib = (bytes: number): string => `${(bytes / 2 ** 20).toFixed(0)} MiB`;
 
-/** What a connection without a key is answered with, empty when nothing was; all that is sent is sent by then. */
+/** The status that a connection without a key is answered with, if any; all that is sent is sent by then. */
 async function attack(port: number, i: number): Promise<number | undefined> {
   const from = attackerAddress(Math.floor(i / CONNECTIONS_PER_ADDRESS));
   const connection = await RawConnection.open(port, '127.0.0.1', from);

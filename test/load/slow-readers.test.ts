@@ -21,19 +21,19 @@ const MOST_ROUNDS = 15;
 /** A hundred commits and more: the p99 of fewer is the slowest of them, whatever it was slow for. */
 const ROUND_MS = isLong ? 10_000 : 5_000;
 const WARM_UP_MS = 2_000;
-/** What fast readers may feel of the others: so many times the latency that they have without them. */
+/** The effect of the others that fast readers may feel: so many times the latency that they have without them. */
 const MOST_TIMES = { p50Ms: 1.2, p99Ms: 2 } as const;
 const OPEN_AT_ONCE = 50;
 /**
  * Unread at the start of a round by who stopped first and who stopped last. A round publishes about 100 KB a second, so
- * that one after the other passes what it may leave unread, nearly to its end.
+ * that one after the other passes what it may leave unread, until it nearly ends.
  */
 const MOST_FILLED_BYTES = limits.wsBufferedBytes - (16 << 10);
 const LEAST_FILLED_BYTES = Math.max(64 << 10, MOST_FILLED_BYTES - 70 * ROUND_MS);
 const SLOW_BYTES_PER_SECOND = 10_000;
 /** A difference below this tells of the scheduler of a shared machine, not of the service. */
 const NOISE_MS = 3;
-/** What a process may grow by besides: its heap, as its collector pleases. */
+/** Growth of a process besides: its heap, as its collector pleases. */
 const HEAP_SLACK_BYTES = 256 << 20;
 
 t.setTimeout(isLong ? 1_200_000 : 540_000);

@@ -167,7 +167,7 @@ class Disturber:
         self.url = ""
         #: Gets each message for the client; returns the frames that the client gets.
         self.change: Callable[[dict[str, Any]], list[Any]] = lambda message: [message]
-        #: What clients sent.
+        #: Messages of clients.
         self.sent: list[dict[str, Any]] = []
         self._sockets: set[Any] = set()
 

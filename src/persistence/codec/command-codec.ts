@@ -53,7 +53,7 @@ export function recordVersionOf(command: Command): number {
   return command.type === 'EXPIRE_QUOTES' ? 2 : 1;
 }
 
-/** What sets the timers and limits that withdraw quotes. */
+/** Commands that set the timers and limits that withdraw quotes. */
 const PROTECTING: ReadonlySet<Command['type']> = new Set(['AUTHORIZE_KEY', 'SET_TIMER', 'SET_FILL_LIMIT']);
 
 /** Early events are written only where there are some, after the other fields. */

@@ -193,7 +193,7 @@ function meteredFile(file: DiskFile, onRead: (bytes: number) => void): DiskFile 
   };
 }
 
-/** What a log takes of its volume. */
+/** Space that a log takes of its volume. */
 export interface LogStorage {
   readonly logBytes: number;
   readonly freeBytes: number;

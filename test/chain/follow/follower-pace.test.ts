@@ -100,7 +100,7 @@ t.test(
   },
 );
 
-t.test('a failure after blocks that were only announced is none: the node is asked at once', async (t) => {
+t.test('a failure after blocks that were only announced does not count: the node is asked at once', async (t) => {
   const isHeard = { settlement: false, stream: true };
   const { seen, passes } = following(
     async () => {

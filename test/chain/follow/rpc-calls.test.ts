@@ -8,7 +8,7 @@ import { Following, type FollowingOptions, httpRpc, newOperator } from '../follo
 import { RpcProxy, type RpcRequest } from '../rpc-proxy.js';
 
 const BLOCK_MS = 250;
-/** No verification of logs while calls are counted: how many calls each makes is counted by itself. */
+/** No verification of logs while calls are counted: the calls of each are counted apart. */
 const NEVER_MS = 3_600_000;
 const VERIFY_MS = 100;
 

@@ -16,7 +16,7 @@ t.test('the turn shows that another endpoint answered in between', (t) => {
   t.end();
 });
 
-t.test('a return to the preferred endpoint is a turn, staying with it is none', (t) => {
+t.test('a return to the preferred endpoint is a turn, staying with it is not', (t) => {
   const endpoints = new EndpointPool(['first', 'second'], DOUBT_MS);
   const { current: first } = endpoints;
   if (first === undefined) throw new Error('there are two');
@@ -69,7 +69,7 @@ t.test('an endpoint that fails again soon after it came back is left alone for l
   t.end();
 });
 
-t.test('another one is the next that has not failed lately; where there is none, the current', (t) => {
+t.test('another one is the next that has not failed lately, else the current', (t) => {
   const endpoints = new EndpointPool(['first', 'second', 'third'], DOUBT_MS);
   t.equal(endpoints.another(0)?.url, 'second');
   const { current: first } = endpoints;

@@ -182,7 +182,7 @@ class ModelChain {
     return this.blocks.at(-1)?.seconds ?? START;
   }
 
-  /** What takers could fill in the next block. */
+  /** The size that takers could fill in the next block. */
   exposure(): bigint {
     return this.signed
       .filter(({ deadline }) => deadline >= this.seconds)

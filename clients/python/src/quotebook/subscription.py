@@ -298,7 +298,7 @@ class Subscription:
         self._epoch: str | None = None
         #: Keys whose snapshots have not come.
         self._awaited: set[str] = set()
-        #: Answers to FILTER that are outstanding. What comes before them belongs to the FILTER before.
+        #: Answers to FILTER that are outstanding. Messages before them belong to the FILTER before.
         self._is_asking = False
         self._asked_from: int | None = None
         self._tried: Literal["NOTHING", "RESUME", "SNAPSHOT"] = "NOTHING"
