@@ -46,3 +46,13 @@ t.test('a quote is in the book to its last unit, and no longer', async (t) => {
   t.strictSame(left(0n), []);
   t.strictSame(left(1n), [1n], 'and again once that comes back');
 });
+
+t.test('quotes that were selected stay as they were, and are shared until they change', async (t) => {
+  const order = orderOf({ n: 1 });
+  const book = new CommittedBook([order], new BookHash(keccak256));
+  const [before] = book.select(filterOf({}), '*');
+  t.equal(book.select(filterOf({}), '*')[0], before);
+  book.apply(eventOf({ type: 'QUOTE_FILLED', order, fillableSize: 1n, size: 1n, valid: true }));
+  t.equal(before?.fillableSize, 10n);
+  t.strictSame(book.select(filterOf({}), '*'), [{ quote: order.quote, fillableSize: 1n }]);
+});
