@@ -144,8 +144,8 @@ export class LevelTopics {
 
   /**
    * For a reader that has everything up to `fromSeq`: all levels that may look different since, `touched` being the
-   * prices of every event after it. The levels that a cut side showed at that time, or before those prices went, are not known: the
-   * update states such a side anew, and removes as many levels beyond it as could have been pushed out.
+   * prices of every event after it. The levels that a cut side showed at that time, or before those prices went, are not
+   * known: the update states such a side anew, and removes as many levels beyond it as could have been pushed out.
    */
   catchUp(joined: JoinedTopic, touched: Prices, { fromSeq, from, seq, tsMs }: Missed): OrderbookUpdate {
     const { key, window } = this.#state(joined.name);

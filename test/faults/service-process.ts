@@ -72,7 +72,7 @@ export class ServiceProcess {
     return this.#said;
   }
 
-  /** True from its start until it ended or was ended. */
+  /** True from its start until its end. */
   get isRunning(): boolean {
     return this.#child !== null && this.#child.exitCode === null && this.#child.signalCode === null;
   }
@@ -81,7 +81,7 @@ export class ServiceProcess {
     return this.#child?.pid;
   }
 
-  /** Resolves to the exit code, or the signal's name, once the process has ended or was ended. */
+  /** Resolves to the exit code, or the signal's name, once the process has ended. */
   async ended(): Promise<number | NodeJS.Signals | null> {
     const child = this.#child;
     if (child === null) return null;

@@ -18,7 +18,7 @@ const FAKETIME_LIBRARY = ['x86_64', 'aarch64']
   .map((machine) => `/usr/lib/${machine}-linux-gnu/faketime/libfaketimeMT.so.1`)
   .find((file) => existsSync(file));
 
-/** Environment in which a process takes its time from a file. Time stamps of files, and monotonic time, stay what they are. */
+/** Environment in which a process takes its time from a file. File time stamps and monotonic time stay what they are. */
 function faked(library: string, stepFile: string): Record<string, string> {
   return {
     LD_PRELOAD: library,

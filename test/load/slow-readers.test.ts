@@ -26,7 +26,7 @@ const MOST_TIMES = { p50Ms: 1.2, p99Ms: 2 } as const;
 const OPEN_AT_ONCE = 50;
 /**
  * Unread at the start of a round by who stopped first and who stopped last. A round publishes about 100 KB a second, so
- * that one after the other passes what it may leave unread, until it nearly ends.
+ * that one after the other passes what it may leave unread, the last one shortly before the round ends.
  */
 const MOST_FILLED_BYTES = limits.wsBufferedBytes - (16 << 10);
 const LEAST_FILLED_BYTES = Math.max(64 << 10, MOST_FILLED_BYTES - 70 * ROUND_MS);

@@ -611,15 +611,16 @@ export class LogWindow {
     const fromBlock = Math.max(this.#floor, position.blockNumber - this.#verifyReach + 1);
     if (fromBlock > position.blockNumber) return;
     const { second } = this;
-    const [events, hints]: [ChainLog[], ChainLog[]] = [[], []];
+    let events: readonly ChainLog[] = [];
+    let hints: readonly ChainLog[] = [];
     try {
       let first = fromBlock;
       for (const to of this.#parts(fromBlock, position)) {
         const read = [this.watched.events(second, first, to), this.watched.hints(second, first, to)] as const;
         const [someEvents, someHints] = await Promise.all(read);
-        events.push(...someEvents);
-        hints.push(...someHints);
         if (branch !== this.#branch) return;
+        events = [...events, ...someEvents];
+        hints = [...hints, ...someHints];
         first = to.blockNumber + 1;
       }
       this.#verifyReach = Math.min(2 * this.#verifyReach, this.options.verifyBlocks);
@@ -633,7 +634,10 @@ export class LogWindow {
     }
   }
 
-  /** The last blocks of the ranges that a verification asks for one after another: the loop stands still while it reads an answer. */
+  /**
+   * The last blocks of the ranges that a verification asks for one after another: the event loop stands still while an
+   * answer is read.
+   */
   #parts(fromBlock: number, last: BlockId): BlockId[] {
     const ends: BlockId[] = [];
     let logs = 0;

@@ -178,8 +178,9 @@ export function pick<Item>(items: readonly Item[], number: number, what: string)
 const FEW = 4;
 
 /**
- * Values that a record has shown so far, each with its number: 0 for the first. Most records show one or two of a kind, and
- * emptying a Map for each of them costs more than all else that is done with it; the record of a reorg shows thousands.
+ * Values that a record has shown so far, each with its number: 0 for the first. Most records show one or two of a kind,
+ * and emptying a Map for each of them costs more than all else that is done with it; the record of a reorg shows
+ * thousands.
  */
 export class InterningTable<Item> {
   readonly #keyOf: (item: Item) => string;

@@ -9,8 +9,8 @@ import type { Recovered } from './recovery.js';
 const PIECE_BYTES = 1 << 20;
 
 /**
- * Leaves nothing behind the last whole group but unused space. Bytes that stood there are first kept in `*.broken` files,
- * durable before anything is overwritten, so that a crash in between only means that this is done again. No segment is
+ * Leaves nothing behind the last whole group but unused space. Bytes that stood there are first kept in `*.broken`
+ * files, durable before anything is overwritten, so that a crash in between only means that this is done again. No segment is
  * removed: a log with a stamp and without segments is refused.
  */
 export async function cutTornTail(
