@@ -256,6 +256,11 @@ export const httpErrors: Readonly<Record<number, readonly ErrorDoc<HttpErrorCode
       when: 'POST /heartbeat, CANCEL_ON_DISCONNECT; POST and DELETE /authorizations and POST /fill_limits without a signature.',
     },
     {
+      message: 'The provider signed nothing, and key {id} has not proven its address',
+      code: 'provider_not_authorized',
+      when: 'DELETE /quotes, POST /quotes/restore: sign the body, or sign in with the address of the provider.',
+    },
+    {
       message: 'The provider did not sign this',
       code: 'invalid_signature',
       when: 'DELETE /quotes, POST /quotes/restore, POST and DELETE /authorizations, POST /fill_limits: the signature is of another account, message or chain.',

@@ -227,12 +227,12 @@ export function openGatewayCore(
     cancel: (owner, id) =>
       call<Awaited<ReturnType<CoreRfqs['cancel']>>>('cancelRfq', [owner, id], REPEATABLE).catch(() => 'BUSY' as const),
   };
-  /** Sent to one leader alone: the next one would refuse the nonce, if the first has carried it out. */
+  /** A signature is sent to one leader alone: the next one would refuse the nonce, if the first has carried it out. */
   const withdrawing =
     (name: 'withdrawQuotes' | 'restoreQuotes'): QuoteWithdrawals['withdraw'] =>
     async (request) => {
       try {
-        return await call<WithdrawalResult>(name, [request], false);
+        return await call<WithdrawalResult>(name, [request], request.consent === 'PROVEN');
       } catch (error) {
         if (!(error instanceof NoLeader)) throw error;
         return { type: 'NOT_NOW', refusal: watch.missing(clock.monotonicMs()) ?? error.message };

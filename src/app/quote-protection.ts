@@ -7,11 +7,11 @@ import type { Hex } from '../engine/quote.js';
 import type { Sequencer } from '../engine/sequencer.js';
 import type {
   ConnectionTimers,
-  Consent,
   ProtectionRequest,
   ProtectionResult,
   QuoteProtections,
 } from '../http/protection-routes.js';
+import { consentRefusal, signedNonce } from './provider-consent.js';
 
 export interface QuoteProtectionParts {
   readonly engine: Pick<Engine, 'protections' | 'notWithdrawnOf' | 'isSpent' | 'spentNonces' | 'pool'>;
@@ -120,9 +120,10 @@ export class QuoteProtection implements QuoteProtections {
     const digest = (signed: SignedNonce): Hex => this.#digestOf(request, signed);
     const ahead = request.type === 'AUTHORIZE' ? limits.authorizationSeconds : limits.signedAheadSeconds;
     const isAllowed = request.type !== 'AUTHORIZE' && known !== undefined && known.until >= nowSeconds();
-    const refused = this.#refusalOf(provider, request.consent, digest, ahead, isAllowed);
+    const { consent } = request;
+    const refused = consentRefusal(this.#parts, { provider, consent, digest, aheadSeconds: ahead, isAllowed });
     if (refused !== null) return { refused };
-    const signed = signedNonce(request.consent);
+    const signed = signedNonce(consent);
     const { counts } = engine.protections;
     if (request.type === 'FILL_LIMIT') {
       const { poolAddress, bounds } = request;
@@ -157,27 +158,6 @@ export class QuoteProtection implements QuoteProtections {
     }
     const { poolAddress, bounds } = request;
     return this.#digests.ofFillLimit({ provider, poolAddress, bounds: bounds ?? NO_BOUNDS, ...signed });
-  }
-
-  /** `isAllowed`: without a signature, too. */
-  #refusalOf(
-    provider: Hex,
-    consent: Consent,
-    digest: (signed: SignedNonce) => Hex,
-    aheadSeconds: number,
-    isAllowed: boolean,
-  ): ProtectionResult | null {
-    const { engine, signatures, limits, nowSeconds } = this.#parts;
-    if (consent === 'PROVEN') return null;
-    if (consent === null) return isAllowed ? null : { type: 'NOT_AUTHORIZED' };
-    const now = nowSeconds();
-    if (consent.deadline < now) return { type: 'EXPIRED' };
-    if (consent.deadline > now + aheadSeconds) return { type: 'TOO_FAR_AHEAD' };
-    if (signatures.signer(digest(consent), consent.signature) !== provider) return { type: 'BAD_SIGNATURE' };
-    if (engine.isSpent(provider, consent.nonce)) return { type: 'NONCE_SPENT' };
-    const { ofProvider, total } = engine.spentNonces(provider);
-    if (ofProvider < limits.noncesPerProvider && total < limits.noncesKept) return null;
-    return { type: 'TOO_MANY_NONCES', retryAfterMs: 1000 };
   }
 
   #renew(provider: Hex, owner: string, kind: TimerKind, waitMs: number): void {
@@ -240,10 +220,6 @@ export class QuoteProtection implements QuoteProtections {
 }
 
 const NO_BOUNDS = { contracts: 0n, fills: 0, seconds: 0 };
-
-function signedNonce(consent: Consent): SignedNonce | null {
-  return consent === null || consent === 'PROVEN' ? null : { nonce: consent.nonce, deadline: consent.deadline };
-}
 
 function timerName(provider: Hex, owner: string, kind: TimerKind): string {
   return `${provider} ${kind} ${owner}`;

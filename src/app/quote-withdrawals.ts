@@ -1,63 +1,48 @@
-import type { QuoteSignature } from '../auth/quote-signature.js';
 import { WithdrawalDigest, type WithdrawalType } from '../auth/withdrawal-signature.js';
 import type { Engine } from '../engine/engine.js';
 import type { Hex } from '../engine/quote.js';
 import type { Sequencer } from '../engine/sequencer.js';
 import type { QuoteWithdrawals, WithdrawalRequest, WithdrawalResult } from '../http/withdrawal-routes.js';
+import { consentRefusal, type ProviderConsentParts, signedNonce } from './provider-consent.js';
 
-export interface QuoteWithdrawalsParts {
-  readonly engine: Pick<Engine, 'get' | 'withdrawal' | 'isSpent' | 'spentNonces' | 'seq'>;
+export interface QuoteWithdrawalsParts extends ProviderConsentParts {
+  readonly engine: ProviderConsentParts['engine'] & Pick<Engine, 'get' | 'withdrawal' | 'seq'>;
   readonly sequencer: Pick<Sequencer, 'submit' | 'whenDurable'>;
-  readonly signatures: Pick<QuoteSignature, 'signer'>;
   /** The settlement chain's. */
   readonly chainId: number;
-  /** Engine time, Unix seconds. */
-  readonly nowSeconds: () => number;
-  readonly limits: {
-    readonly signedAheadSeconds: number;
-    readonly noncesPerProvider: number;
-    readonly noncesKept: number;
-  };
+  readonly limits: ProviderConsentParts['limits'] & { readonly signedAheadSeconds: number };
 }
 
-/**
- * Withdraws and restores quotes that their provider names in a signed message. The signature is checked here; that a
- * nonce counts once is the engine's rule, so that it holds after a restart and in every replica.
- */
+/** Withdraws and restores quotes that their provider names in a signed message, or with a key that proved its address. */
 export function quoteWithdrawals(parts: QuoteWithdrawalsParts): QuoteWithdrawals {
-  const { engine, sequencer, signatures, nowSeconds, limits } = parts;
+  const { engine, sequencer, limits } = parts;
   const digests = new WithdrawalDigest(parts.chainId);
-
-  function refusal(type: WithdrawalType, request: WithdrawalRequest): WithdrawalResult | null {
-    const { provider, nonce, deadline, signature } = request;
-    const now = nowSeconds();
-    if (deadline < now) return { type: 'EXPIRED' };
-    if (deadline > now + limits.signedAheadSeconds) return { type: 'TOO_FAR_AHEAD' };
-    if (signatures.signer(digests.of(type, request), signature) !== provider) return { type: 'BAD_SIGNATURE' };
-    if (engine.isSpent(provider, nonce)) return { type: 'NONCE_SPENT' };
-    const { ofProvider, total } = engine.spentNonces(provider);
-    if (ofProvider < limits.noncesPerProvider && total < limits.noncesKept) return null;
-    return { type: 'TOO_MANY_NONCES', retryAfterMs: 1000 };
-  }
 
   function isOwn(quoteId: Hex, provider: Hex): boolean {
     return (engine.get(quoteId)?.quote.provider ?? engine.withdrawal(quoteId)?.provider) === provider;
   }
 
   async function carryOut(type: WithdrawalType, request: WithdrawalRequest): Promise<WithdrawalResult> {
-    const refused = refusal(type, request);
+    const { provider, quoteIds, consent } = request;
+    const refused = consentRefusal(parts, {
+      provider,
+      consent,
+      digest: (signed) => digests.of(type, { provider, quoteIds, ...signed }),
+      aheadSeconds: limits.signedAheadSeconds,
+      isAllowed: false,
+    });
     if (refused !== null) return refused;
-    const { provider, quoteIds, nonce, deadline } = request;
     const isWithdrawal = type === 'WithdrawQuotes';
     const [changed, unchanged, unknown]: [Hex[], Hex[], Hex[]] = [[], [], []];
     for (const quoteId of new Set(quoteIds)) {
       const isWithdrawn = engine.withdrawal(quoteId) !== undefined;
       (isOwn(quoteId, provider) ? (isWithdrawn === isWithdrawal ? unchanged : changed) : unknown).push(quoteId);
     }
-    const own = [...changed, ...unchanged];
+    const signed = signedNonce(consent);
     // Of a signature about no quote of the signer's no nonce is kept: such signatures cost nothing, and memory does.
-    if (own.length > 0) {
-      const common = { provider, quoteIds: own, signed: { nonce, deadline } };
+    const named = signed === null ? changed : [...changed, ...unchanged];
+    if (named.length > 0) {
+      const common = { provider, quoteIds: named, signed };
       const submitted = sequencer.submit(
         isWithdrawal
           ? { type: 'WITHDRAW_QUOTES', reason: 'REQUESTED', ...common }

@@ -185,12 +185,15 @@ export class Rest {
     return this.#post('/quotes?dryRun=true', quotes);
   }
 
-  /** Hides quotes at once, until `restoreQuotes`; on chain they can still be filled. `signed` is of `signWithdrawal`. */
+  /**
+   * Hides quotes at once, until `restoreQuotes`; on chain they can still be filled. `signed` is of `signWithdrawal`. Once
+   * the client has signed in with the provider's address, `chainId`, `provider` and `quoteIds` alone will do.
+   */
   withdrawQuotes(signed: WithdrawalJson): Promise<WithdrawQuotesResult> {
     return this.#call('DELETE', '/quotes', JSON.stringify(signed));
   }
 
-  /** Shows withdrawn quotes again. `signed` is of `signRestore`. */
+  /** Shows withdrawn quotes again. `signed` is of `signRestore`; a sign-in replaces it as for `withdrawQuotes`. */
   restoreQuotes(signed: WithdrawalJson): Promise<RestoreQuotesResult> {
     return this.#post('/quotes/restore', signed);
   }

@@ -50,7 +50,7 @@ export function signWithdrawal(
   signer: WithdrawalSigner,
   chainId: string,
   terms: WithdrawalTerms,
-): Promise<WithdrawalJson> {
+): Promise<Required<WithdrawalJson>> {
   return sign(signer, chainId, 'WithdrawQuotes', terms);
 }
 
@@ -59,7 +59,7 @@ export function signRestore(
   signer: WithdrawalSigner,
   chainId: string,
   terms: WithdrawalTerms,
-): Promise<WithdrawalJson> {
+): Promise<Required<WithdrawalJson>> {
   return sign(signer, chainId, 'RestoreQuotes', terms);
 }
 
@@ -117,7 +117,7 @@ async function sign(
   chainId: string,
   primaryType: 'WithdrawQuotes' | 'RestoreQuotes',
   { quoteIds, ...signed }: WithdrawalTerms,
-): Promise<WithdrawalJson> {
+): Promise<Required<WithdrawalJson>> {
   return { quoteIds: [...quoteIds], ...(await signMessage(signer, chainId, primaryType, { quoteIds }, signed)) };
 }
 

@@ -151,14 +151,6 @@ export function protectionRoutes(parts: ProtectionRouteParts): {
     }
   }
 
-  function consentOf({ nonce, deadline, signature, provider }: AuthorizationBody, caller: Caller): Consent {
-    if (nonce !== undefined && deadline !== undefined && signature !== undefined) {
-      const { r, s, v } = signature;
-      return { nonce: BigInt(nonce), deadline, signature: { r: lower(r), s: lower(s), v } };
-    }
-    return parts.takers.hasProven(caller, lower(provider)) ? 'PROVEN' : null;
-  }
-
   function authorizationsJson(caller: Caller): AuthorizationsResult {
     const authorizations = Array.from(state.authorizationsTo(caller.id), ({ provider, until, timers }) => ({
       provider,
@@ -187,7 +179,7 @@ export function protectionRoutes(parts: ProtectionRouteParts): {
     acting(
       checkAuthorization,
       (body, provider, caller) =>
-        protections.ask({ type, provider, keyId: caller.id, consent: consentOf(body, caller) }),
+        protections.ask({ type, provider, keyId: caller.id, consent: consentOf(body, caller, parts.takers) }),
       (_, caller) => authorizationsJson(caller),
     );
 
@@ -236,7 +228,7 @@ export function protectionRoutes(parts: ProtectionRouteParts): {
             keyId: caller.id,
             poolAddress: lower(poolAddress),
             bounds: bounds.contracts === 0n && fills === 0 ? null : bounds,
-            consent: consentOf(body, caller),
+            consent: consentOf(body, caller, parts.takers),
           });
         },
         (provider) => fillLimitsJson(provider),
@@ -262,3 +254,16 @@ export function protectionRoutes(parts: ProtectionRouteParts): {
 
 /** In place of a path where a call is of sockets alone. */
 export const CANCEL_ON_DISCONNECT = 'CANCEL_ON_DISCONNECT';
+
+/** What a body says of its provider's consent; a signature goes before a proof. */
+export function consentOf(
+  { nonce, deadline, signature, provider }: AuthorizationBody,
+  caller: Caller,
+  takers: TakerAccess,
+): Consent {
+  if (nonce !== undefined && deadline !== undefined && signature !== undefined) {
+    const { r, s, v } = signature;
+    return { nonce: BigInt(nonce), deadline, signature: { r: lower(r), s: lower(s), v } };
+  }
+  return takers.hasProven(caller, lower(provider)) ? 'PROVEN' : null;
+}

@@ -1,6 +1,5 @@
 import type { TakerAccess } from '../auth/taker-access.js';
-import type { SignedNonce } from '../engine/command.js';
-import type { Hex, Order, Signature } from '../engine/quote.js';
+import type { Hex, Order } from '../engine/quote.js';
 import type { NetRequest, NetResponse } from '../net/net.js';
 import { onChain } from '../wire/primitives.js';
 import type { QuoteJson } from '../wire/quote-json.js';
@@ -8,20 +7,20 @@ import { compile } from '../wire/validation.js';
 import {
   type RestoreQuotesResult,
   withdrawalBody,
-  type WithdrawalJson,
   WithdrawnQuotesQuery,
   type WithdrawQuotesResult,
 } from '../wire/withdrawals.js';
 import { lower } from './orderbook-routes.js';
 import { readJson, readQuery } from './parse.js';
+import { type Consent, consentOf } from './protection-routes.js';
 import { chainNotServed, json, largeAnswer, type LargeAnswerRunner, notNow, rateLimited, refuse } from './responses.js';
 import type { Caller, Route } from './router.js';
 
-/** Fields that a provider signed. Addresses and ids in lower case. */
-export interface WithdrawalRequest extends SignedNonce {
+/** Addresses and ids in lower case. */
+export interface WithdrawalRequest {
   readonly provider: Hex;
   readonly quoteIds: readonly Hex[];
-  readonly signature: Signature;
+  readonly consent: Consent;
 }
 
 /** `changed` are withdrawn, or shown again. `seq`: the last event, which the answer shows. */
@@ -35,7 +34,7 @@ export interface WithdrawalDone {
 
 export type WithdrawalResult =
   | WithdrawalDone
-  | { readonly type: 'BAD_SIGNATURE' | 'EXPIRED' | 'TOO_FAR_AHEAD' | 'NONCE_SPENT' }
+  | { readonly type: 'NOT_AUTHORIZED' | 'BAD_SIGNATURE' | 'EXPIRED' | 'TOO_FAR_AHEAD' | 'NONCE_SPENT' }
   /** The provider, or all of them, have signed with as many nonces as are kept. */
   | { readonly type: 'TOO_MANY_NONCES'; readonly retryAfterMs: number }
   /** Nothing can be written now, in the words of the journal or of the cluster. */
@@ -84,19 +83,29 @@ export function withdrawalRoutes(
     carryOut: (request: WithdrawalRequest) => Promise<WithdrawalResult>,
     render: (done: WithdrawalDone) => WithdrawQuotesResult | RestoreQuotesResult,
   ) {
-    return async (request: NetRequest): Promise<NetResponse> => {
+    return async (request: NetRequest, caller: Caller): Promise<NetResponse> => {
       const parsed = readJson(request.body, limits.bodyParts);
       if (!parsed.ok) return refuse(request, parsed.code, parsed.error);
       const body = checkBody(parsed.value);
       if (!body.ok) return refuse(request, 'invalid_parameter', body.errors);
       if (body.value.chainId !== chainId) return refuse(request, 'unsupported_chain', chainNotServed(null, chainId));
-      const result = await carryOut(toRequest(body.value));
-      return result.type === 'DONE' ? json(JSON.stringify(render(result))) : refused(request, result);
+      const consent = consentOf(body.value, caller, listing.takers);
+      const { provider, quoteIds } = body.value;
+      const result = await carryOut({ provider: lower(provider), quoteIds: quoteIds.map(lower), consent });
+      return result.type === 'DONE' ? json(JSON.stringify(render(result))) : refused(request, caller, result);
     };
   }
 
-  function refused(request: NetRequest, result: Exclude<WithdrawalResult, WithdrawalDone>): NetResponse {
+  function refused(
+    request: NetRequest,
+    caller: Caller,
+    result: Exclude<WithdrawalResult, WithdrawalDone>,
+  ): NetResponse {
     switch (result.type) {
+      case 'NOT_AUTHORIZED': {
+        const message = `The provider signed nothing, and key ${caller.id} has not proven its address`;
+        return refuse(request, 'provider_not_authorized', message);
+      }
       case 'BAD_SIGNATURE':
         return refuse(request, 'invalid_signature', 'The provider did not sign this');
       case 'EXPIRED':
@@ -184,15 +193,4 @@ function pageOf(
     .sort((a, b) => (a.quote.quoteId < b.quote.quoteId ? -1 : 1));
   const page = found.slice(0, limit === undefined ? DEFAULT_PAGE : Number(limit));
   return { page, next: found.length > page.length ? (page.at(-1)?.quote.quoteId ?? null) : null };
-}
-
-function toRequest({ provider, quoteIds, nonce, deadline, signature }: WithdrawalJson): WithdrawalRequest {
-  const { r, s, v } = signature;
-  return {
-    provider: lower(provider),
-    quoteIds: quoteIds.map(lower),
-    nonce: BigInt(nonce),
-    deadline,
-    signature: { r: lower(r), s: lower(s), v },
-  };
 }

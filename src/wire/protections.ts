@@ -3,7 +3,7 @@ import { SignatureJson } from './orderbook.js';
 import { Address, ChainId, closed, SafeUint, Uint256, UnixSeconds } from './primitives.js';
 
 /** Of the provider; without these the key must have proven the address or be authorised. */
-const consent = {
+export const consent = {
   nonce: Type.Optional(Uint256),
   deadline: Type.Optional(UnixSeconds),
   signature: Type.Optional(SignatureJson),

@@ -1,6 +1,7 @@
 import Type, { type Static } from 'typebox';
-import { OrderbookQuote, SignatureJson } from './orderbook.js';
-import { Address, ChainId, closed, Hash, SafeUint, text, Uint256, UnixSeconds } from './primitives.js';
+import { OrderbookQuote } from './orderbook.js';
+import { Address, ChainId, closed, Hash, SafeUint, text } from './primitives.js';
+import { consent } from './protections.js';
 
 /** Of DELETE /quotes and POST /quotes/restore. */
 export function withdrawalBody(maxQuotes: number) {
@@ -9,11 +10,12 @@ export function withdrawalBody(maxQuotes: number) {
       chainId: ChainId,
       provider: Address,
       quoteIds: Type.Array(Hash, { minItems: 1, maxItems: maxQuotes }),
-      nonce: Uint256,
-      deadline: UnixSeconds,
-      signature: SignatureJson,
+      ...consent,
     },
-    { description: 'EIP-712: domain `Quotebook`, type `WithdrawQuotes` or `RestoreQuotes`. A nonce counts once.' },
+    {
+      description:
+        'EIP-712: domain `Quotebook`, type `WithdrawQuotes` or `RestoreQuotes`. A nonce counts once. A key or session that has proven the address of the provider needs no signature.',
+    },
   );
 }
 export type WithdrawalJson = Static<ReturnType<typeof withdrawalBody>>;

@@ -22,7 +22,7 @@ const hex = (bytes: number): fc.Arbitrary<Hex> =>
 t.test('golden vector: the digest that docs/reference/api.md shows', async (t) => {
   const page = readFileSync(new URL('../../../docs/reference/api.md', import.meta.url), 'utf8');
   const [, request = ''] = /^```json DELETE \/quotes request\n(.*?)^```$/ms.exec(page) ?? [];
-  const { provider, quoteIds, nonce, deadline } = JSON.parse(request) as WithdrawalJson;
+  const { provider, quoteIds, nonce, deadline } = JSON.parse(request) as Required<WithdrawalJson>;
   const digest = digests.of('WithdrawQuotes', { provider, quoteIds, nonce: BigInt(nonce), deadline });
   t.equal(digest, '0xb149c01a75550b616075180d40fb532c3f04cd4a70c8abc990d01f64a4d715fa');
   t.ok(page.includes(`\`${digest}\``));

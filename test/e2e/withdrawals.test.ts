@@ -1,3 +1,6 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import t, { type Test } from 'tap';
 import { privateKeyToAccount } from 'viem/accounts';
 import { OrderbookClient } from 'quotebook/client';
@@ -152,6 +155,105 @@ await t.test('over a socket of the feed, page by page', async (t) => {
 });
 
 const provider = maker.address;
+
+/** A client of a key of its own, which the service knows by the time it resolves. */
+async function newClient(label: string, at = service) {
+  const { key } = await at.keys.create('paid', label);
+  const own = new OrderbookClient({ url: at.httpUrl, chainId, apiKey: key }, documentedPorts);
+  t.teardown(() => own.close());
+  await until(() =>
+    own.rest.authorizations().then(
+      () => true,
+      () => false,
+    ),
+  );
+  return own;
+}
+
+await t.test('a session or key that has proven the provider withdraws and restores without a signature', async (t) => {
+  const offer = await market.sign(pool);
+  const { quoteId } = offer;
+  await market.publish(stranger.address, [offer]);
+  t.equal(await next(), `POST_QUOTE ${ONE}`);
+  const named = { chainId, provider, quoteIds: [quoteId] };
+  const own = await newClient('proven maker');
+  await own.signIn({ account: signer });
+  const reasons: unknown[] = [];
+  const followed = own.followQuotes({ poolAddress: pool.poolAddress });
+  followed.onEvent((event) => reasons.push('reason' in event ? event.reason : event.type));
+  await followed.whenLive();
+
+  t.match(await own.rest.withdrawQuotes(named), { withdrawn: [quoteId], notice: /can still be filled on chain/ });
+  t.equal(await next(), `DELETE_QUOTE ${ONE}`);
+  t.match(await own.rest.withdrawQuotes(named), { withdrawn: [], unchanged: [quoteId] }, 'again at will');
+  t.match(await own.rest.restoreQuotes(named), { restored: [quoteId] });
+  t.equal(await next(), `POST_QUOTE ${ONE}`);
+  t.match(await own.withdrawQuotes(named), { withdrawn: [quoteId] }, 'over a socket');
+  t.equal(await next(), `DELETE_QUOTE ${ONE}`);
+  t.match(await own.restoreQuotes(named), { restored: [quoteId] });
+  t.equal(await next(), `POST_QUOTE ${ONE}`);
+  await until(() => reasons.length === 4);
+  t.strictSame(reasons, ['REQUESTED', 'RESTORE_QUOTE', 'REQUESTED', 'RESTORE_QUOTE']);
+
+  const byKey = await newClient('proven key');
+  await byKey.signIn({ account: signer, keep: 'key' });
+  t.match(await byKey.rest.withdrawQuotes(named), { withdrawn: [quoteId] });
+  t.equal(await next(), `DELETE_QUOTE ${ONE}`);
+  t.match(await byKey.rest.restoreQuotes(named), { restored: [quoteId] });
+  t.equal(await next(), `POST_QUOTE ${ONE}`);
+});
+
+await t.test('a key that has proven another address, or none, withdraws nothing without a signature', async (t) => {
+  const offer = await market.sign(pool);
+  await market.publish(stranger.address, [offer]);
+  t.equal(await next(), `POST_QUOTE ${ONE}`);
+  const named = { chainId, provider, quoteIds: [offer.quoteId] };
+  const other = await newClient('another maker');
+  await other.signIn({ account: privateKeyToAccount(taker.privateKey) });
+  for (const refused of [client, other]) {
+    const { rest } = refused;
+    const byRest = { name: 'ApiError', status: 403, message: /has not proven its address/ };
+    const bySocket = { name: 'RefusedError', code: 'provider_not_authorized' };
+    await t.rejects(rest.withdrawQuotes(named), byRest);
+    await t.rejects(rest.restoreQuotes(named), byRest);
+    await t.rejects(refused.withdrawQuotes(named), bySocket);
+    await t.rejects(refused.restoreQuotes(named), bySocket);
+  }
+  // Nor may it name itself as the provider of another's quote.
+  const own = { ...named, provider: taker.address };
+  t.match(await other.rest.withdrawQuotes(own), { withdrawn: [], unknown: [offer.quoteId] });
+  t.match(await client.rest.orders({ quoteIds: [offer.quoteId] }), { validQuotes: [{ quoteId: offer.quoteId }] });
+});
+
+await t.test('what a proven session withdrew is withdrawn after a restart, and restored after the next', async (t) => {
+  const dataDir = await mkdtemp(path.join(tmpdir(), 'quotebook-withdrawals-'));
+  t.teardown(() => rm(dataDir, { recursive: true, force: true }));
+  const offer = await market.sign(pool);
+  await market.publish(stranger.address, [offer]);
+  t.equal(await next(), `POST_QUOTE ${ONE}`);
+  const named = { chainId, provider, quoteIds: [offer.quoteId] };
+  const startAgain = async (): Promise<{ readonly own: OrderbookClient; stop(): Promise<void> }> => {
+    const again = await startTestService({ chain, limits, keepsLog: true, dataDir });
+    const own = await newClient('restarted', again);
+    await own.signIn({ account: signer });
+    return { own, stop: () => again.stop() };
+  };
+  const listed = async (own: OrderbookClient): Promise<boolean> =>
+    (await own.rest.withdrawnQuotes({ provider })).quotes.some(({ quoteId }) => quoteId === offer.quoteId);
+
+  const first = await startAgain();
+  t.match(await first.own.rest.withdrawQuotes(named), { withdrawn: [offer.quoteId] });
+  await first.stop();
+  const second = await startAgain();
+  t.ok(await listed(second.own));
+  t.match(await second.own.withdrawQuotes(named), { unchanged: [offer.quoteId] });
+  t.match(await second.own.restoreQuotes(named), { restored: [offer.quoteId] });
+  await second.stop();
+  const third = await startAgain();
+  t.notOk(await listed(third.own));
+  t.match(await third.own.rest.orders({ quoteIds: [offer.quoteId] }), { validQuotes: [{ quoteId: offer.quoteId }] });
+  await third.stop();
+});
 
 async function authorised(): Promise<string> {
   const { keyId } = await client.rest.authorizations();
