@@ -1,7 +1,7 @@
 import { type OrderbookClient, type Pool, type RfqEvent, type RfqUpdateEvent, ZERO_ADDRESS } from 'quotebook/client';
 import { contracts } from './amounts.js';
 import { timeText } from './display.js';
-import { byId, create, setText, tableRow } from './elements.js';
+import { byId, create, fillRows, setText, tableRow } from './elements.js';
 import type { Market } from './market.js';
 import { nameOf, normalizedPrice, premiumToken, typedPremium } from './option.js';
 import { publishQuotes, type RequestedQuote } from './quote-view.js';
@@ -87,6 +87,15 @@ export class InboxView {
     this.#received.unshift(received);
     this.#body.prepend(row);
     for (const old of this.#received.splice(KEPT)) old.row.remove();
+  }
+
+  /** The key may not follow the requests of all takers, or may. */
+  showRefused(isRefused: boolean): void {
+    if (this.#received.length > 0) return;
+    const text = isRefused
+      ? 'This key does not see what takers ask for. Makers need one with the scope takers:all.'
+      : 'No taker has asked since the page was opened. Requests appear here.';
+    fillRows(this.#body, [], text);
   }
 
   /** Shows a request's progress. */

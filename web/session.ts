@@ -3,6 +3,7 @@ import {
   type Hex,
   OrderbookClient,
   type FollowedBook,
+  type FollowedEvents,
   type FollowedTickers,
   type OrderbookClientOptions,
   type Pool,
@@ -39,6 +40,16 @@ interface Deployment {
   readonly chainId: OrderbookClientOptions['chainId'];
   /** The contract that takes collateral from makers and takers. */
   readonly router: Hex;
+  /** The server shows what is private to an address to those alone who have signed in with it. */
+  readonly asksForProof: boolean;
+}
+
+interface SessionParts {
+  readonly onRefusedKey: (why: string) => void;
+  /** The user wants to trade, and has no wallet connected. */
+  readonly onNeedsWallet: () => void;
+  /** The wallet no longer acts on this page. */
+  readonly onLostWallet: (why: string) => void;
 }
 
 /** The views, and what they show: one client at a time, whose key may change. */
@@ -54,28 +65,26 @@ export class Session {
   readonly #tape = new TapeView(this.#market);
   readonly #status = new StatusView();
   readonly #rfqs = new RfqView(this.#market, {
-    onNeedsWallet: () => this.onNeedsWallet(),
+    onNeedsWallet: () => this.#parts.onNeedsWallet(),
     onTraded: () => void this.#account.refresh(),
   });
   readonly #ticket = new TicketView({
-    onNeedsWallet: () => this.onNeedsWallet(),
+    onNeedsWallet: () => this.#parts.onNeedsWallet(),
     onTraded: () => void this.#account.refresh(),
     askMakers: (leg, taker) => this.#rfqs.ask([leg], taker),
   });
   readonly #account = new AccountView(this.#market);
   readonly #inbox = new InboxView({
     market: this.#market,
-    onNeedsWallet: () => this.onNeedsWallet(),
+    onNeedsWallet: () => this.#parts.onNeedsWallet(),
     onEdit: (address, request) => this.#answer(address, request),
     onPlaced: () => void this.#account.refresh(),
   });
   readonly #quote: QuoteView;
   readonly #trades: TradesView;
   #wallet: Wallet | null = null;
-  /** The user wants to trade, and has no wallet connected. */
-  onNeedsWallet: () => void = () => undefined;
-  readonly #chainId: OrderbookClientOptions['chainId'];
-  readonly #onRefusedKey: (why: string) => void;
+  readonly #deployment: Deployment;
+  readonly #parts: SessionParts;
   readonly #drawMarket = coalesced(() => {
     this.#chain.draw();
     this.#tape.draw();
@@ -91,6 +100,7 @@ export class Session {
   #client: OrderbookClient | null = null;
   #pool: Pool | null = null;
   #book: FollowedBook | null = null;
+  #events: FollowedEvents | null = null;
   #listTimer: ReturnType<typeof setInterval> | undefined;
   #valueTimer: ReturnType<typeof setInterval> | undefined;
   /** Pools with messages that were not in the last list. */
@@ -99,16 +109,16 @@ export class Session {
   /** The last heartbeat with a hash of the book left it live. */
   #isChecked = false;
 
-  constructor(deployment: Deployment, onRefusedKey: (why: string) => void) {
-    this.#chainId = deployment.chainId;
+  constructor(deployment: Deployment, parts: SessionParts) {
+    this.#deployment = deployment;
+    this.#parts = parts;
     this.#trades = new TradesView(this.#market, deployment.chainId);
     this.#quote = new QuoteView({
       poolKey: ({ poolAddress }) => this.#market.tickers?.of(poolAddress)?.poolKey,
       router: deployment.router,
-      onNeedsWallet: () => this.onNeedsWallet(),
+      onNeedsWallet: () => this.#parts.onNeedsWallet(),
       onPlaced: () => void this.#account.refresh(),
     });
-    this.#onRefusedKey = onRefusedKey;
     addEventListener('hashchange', () => {
       const pool = this.#namedPool();
       if (pool !== undefined) this.#choose(pool);
@@ -118,11 +128,15 @@ export class Session {
   /** Shows everything through this key. */
   async open(apiKey: string): Promise<void> {
     this.#end();
-    const client = new OrderbookClient({ url: location.origin, apiKey, chainId: this.#chainId });
+    if (this.#wallet !== null && this.#deployment.asksForProof) {
+      this.#loseWallet('Another key needs another sign-in. Connect the wallet again.');
+    }
+    const client = new OrderbookClient({ url: location.origin, apiKey, chainId: this.#deployment.chainId });
     this.#client = client;
     client.onConnection((state) => {
       this.#status.showConnection(state, () => client.nextAttemptMs);
       if (state === 'UNAUTHORIZED') this.#refuse();
+      else if (this.#hasLostProof(client)) this.#loseWallet('The sign-in has ended. Connect the wallet again.');
     });
     client.onHeartbeat(({ chains, seq, books }) => {
       this.#status.showChains(chains);
@@ -150,11 +164,46 @@ export class Session {
     void this.#account.refresh();
   }
 
-  /** From now on this wallet trades. */
-  act(wallet: Wallet): void {
+  /**
+   * From now on this wallet trades; null: none does. Rejects when the server asks for proof of its address and the
+   * wallet does not sign in.
+   */
+  async act(wallet: Wallet | null): Promise<void> {
+    const client = this.#client;
+    if (client !== null && this.#deployment.asksForProof) {
+      // What follows the address of the one before ends before its proof does.
+      this.#use(null);
+      await client.signOut();
+      if (wallet !== null) {
+        await client.signIn({ address: wallet.address, signMessage: (message) => wallet.signMessage(message) });
+      }
+    }
+    this.#use(wallet);
+  }
+
+  #use(wallet: Wallet | null): void {
+    if (wallet?.address === this.#wallet?.address) return;
     this.#wallet = wallet;
+    if (this.#client === null) return;
+    this.#followEvents(this.#client);
+    if (this.#pool !== null) this.#followBook(this.#client, this.#pool);
     this.#openTrading();
-    if (this.#client !== null) this.#account.open(this.#client, wallet);
+    this.#account.open(this.#client, wallet);
+  }
+
+  /** The server has ended the session that proved the wallet's address. */
+  #hasLostProof({ session }: OrderbookClient): boolean {
+    return this.#deployment.asksForProof && this.#wallet !== null && session === null;
+  }
+
+  #loseWallet(why: string): void {
+    this.#use(null);
+    this.#parts.onLostWallet(why);
+  }
+
+  /** Of whom private quotes are shown beside the public ones. */
+  get #taker(): { readonly taker?: Hex } {
+    return this.#wallet === null ? {} : { taker: this.#wallet.address };
   }
 
   #openTrading(): void {
@@ -180,11 +229,12 @@ export class Session {
     this.#client?.close();
     this.#client = null;
     this.#book = null;
+    this.#events = null;
   }
 
   #refuse(): void {
     this.#end();
-    this.#onRefusedKey('The server does not know this key.');
+    this.#parts.onRefusedKey('The server does not know this key.');
   }
 
   /** False when there is nothing to go on with: the key is refused, or another client has taken this one's place. */
@@ -234,14 +284,26 @@ export class Session {
   }
 
   #follow(client: OrderbookClient): void {
-    const events = client.followEvents();
     const tickers = client.followTickers();
     const rfqs = client.followRfqs();
     busyUntilLive(byId('chain'), tickers);
     this.#market.tickers = tickers;
     tickers.onSnapshot(this.#drawMarket);
     tickers.onTicker(this.#drawMarket);
-    events.onEvent((event) => {
+    this.#followEvents(client);
+    rfqs.onRfq((rfq) => {
+      this.#tape.addRfq(rfq);
+      this.#inbox.heard(rfq);
+      this.#drawMarket();
+    });
+    rfqs.onUpdate((update) => this.#inbox.heardUpdate(update));
+    rfqs.onState((state) => this.#inbox.showRefused(state === 'REFUSED'));
+  }
+
+  #followEvents(client: OrderbookClient): void {
+    this.#events?.close();
+    this.#events = client.followEvents(this.#taker);
+    this.#events.onEvent((event) => {
       this.#tape.addEvent(event);
       this.#status.heard(event.tsMs);
       if (event.type === 'FILL_QUOTE') {
@@ -253,12 +315,6 @@ export class Session {
       this.#seek(event.body.poolAddress, client);
       this.#drawMarket();
     });
-    rfqs.onRfq((rfq) => {
-      this.#tape.addRfq(rfq);
-      this.#inbox.heard(rfq);
-      this.#drawMarket();
-    });
-    rfqs.onUpdate((update) => this.#inbox.heardUpdate(update));
   }
 
   /** One that is not listed may be by now, or never: each is sought once between two listings, and one at a time. */
@@ -287,14 +343,18 @@ export class Session {
     history.replaceState(null, '', `#${pool.poolAddress}`);
     this.#chain.choose(pool);
     setText(byId('pool-title'), nameOf(pool));
+    this.#followBook(this.#client, pool);
+    this.#openTrading();
+    this.#drawMarket();
+  }
+
+  #followBook(client: OrderbookClient, { poolAddress }: Pool): void {
     this.#book?.close();
-    const book = this.#client.followBook({ poolAddress: pool.poolAddress, depth: DEPTH });
+    const book = client.followBook({ poolAddress, depth: DEPTH, ...this.#taker });
     this.#book = book;
     busyUntilLive(byId('pool'), book);
     book.onChange(this.#drawBook);
-    this.#openTrading();
     this.#drawBook();
-    this.#drawMarket();
   }
 }
 

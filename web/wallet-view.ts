@@ -1,30 +1,33 @@
 import { byId, create, found, replaceChildren, setText } from './elements.js';
-import { problemText, shortAddress, Wallet, type WalletOffer, type WalletOffers } from './wallet.js';
+import { problemText, shortAddress, Wallet, type WalletOffers } from './wallet.js';
 
 /** The header's button and its dialog: which wallet acts on this page. */
 export class WalletView {
   readonly #offers: WalletOffers;
   readonly #chainId: string;
-  readonly #onWallet: (wallet: Wallet) => void;
+  readonly #onWallet: (wallet: Wallet | null) => Promise<void>;
   readonly #dialog = found('wallets', HTMLDialogElement);
   readonly #button = byId('wallet');
+  readonly #leave = byId('wallets-leave');
 
-  /** `onWallet`: another one was connected. */
-  constructor(offers: WalletOffers, chainId: string, onWallet: (wallet: Wallet) => void) {
+  /** `onWallet`: another one is connected, or none any more; rejects when it cannot act on this page. */
+  constructor(offers: WalletOffers, chainId: string, onWallet: (wallet: Wallet | null) => Promise<void>) {
     this.#offers = offers;
     this.#chainId = chainId;
     this.#onWallet = onWallet;
     this.#button.addEventListener('click', () => this.ask());
+    this.#leave.addEventListener('click', () => void this.#use(() => Promise.resolve(null)));
     byId('wallets-close').addEventListener('click', () => this.#dialog.close());
   }
 
-  ask(): void {
-    setText(byId('wallets-problem'), '');
+  /** `problem`: what became of the wallet that was connected. */
+  ask(problem = ''): void {
+    setText(byId('wallets-problem'), problem);
     const offers = this.#offers.all();
     const rows = offers.map((offer) => {
       const button = create('button', '', offer.name, create('small', '', offer.address ?? ''));
       button.type = 'button';
-      button.addEventListener('click', () => void this.#connect(offer));
+      button.addEventListener('click', () => void this.#use(() => Wallet.connect(offer, this.#chainId)));
       return create('li', '', button);
     });
     const none = create('li', '', 'This browser has no wallet. Install one, and load the page again.');
@@ -32,15 +35,27 @@ export class WalletView {
     if (!this.#dialog.open) this.#dialog.showModal();
   }
 
-  async #connect(offer: WalletOffer): Promise<void> {
+  /** Shows that no wallet is connected. */
+  showNone(): void {
+    this.#show(null);
+  }
+
+  async #use(connect: () => Promise<Wallet | null>): Promise<void> {
+    setText(byId('wallets-problem'), 'Waiting for the wallet…');
     try {
-      const wallet = await Wallet.connect(offer, this.#chainId);
-      setText(this.#button, shortAddress(wallet.address));
-      this.#button.title = wallet.address;
+      const wallet = await connect();
+      await this.#onWallet(wallet);
+      this.#show(wallet);
       this.#dialog.close();
-      this.#onWallet(wallet);
     } catch (error) {
+      this.#show(null);
       setText(byId('wallets-problem'), problemText(error));
     }
+  }
+
+  #show(wallet: Wallet | null): void {
+    setText(this.#button, wallet === null ? 'Connect wallet' : shortAddress(wallet.address));
+    this.#button.title = wallet?.address ?? '';
+    this.#leave.hidden = wallet === null;
   }
 }

@@ -1,4 +1,5 @@
 import type { Hex, QuoteSigner } from 'quotebook/client';
+import { stringToHex } from 'viem';
 
 /** A wallet as browsers have it (EIP-1193). */
 export interface Provider {
@@ -68,6 +69,12 @@ export class Wallet implements QuoteSigner {
       await new Promise((resolve) => setTimeout(resolve, RECEIPT_EVERY_MS));
     }
     throw new Error(`Transaction ${hash} is not mined yet`);
+  }
+
+  /** As EIP-191 has it. */
+  async signMessage(message: string): Promise<Hex> {
+    const params = [stringToHex(message), this.address];
+    return (await this.#provider.request({ method: 'personal_sign', params })) as Hex;
   }
 
   async signTypedData(definition: Parameters<QuoteSigner['signTypedData']>[0]): Promise<Hex> {

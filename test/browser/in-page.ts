@@ -4,7 +4,7 @@ import t, { type Test } from 'tap';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import type { Pool } from '../../src/engine/quote.js';
 import { assertDocumentedFrame } from '../e2e/documented-answers.js';
-import { startTestService, type TestService } from '../e2e/running-service.js';
+import { startTestService, type TestService, type TestServiceOptions } from '../e2e/running-service.js';
 import { decodeMessage } from '../feed/decode-message.js';
 import { browserPath, launch } from './browser.js';
 import { MarketMaker } from './market-maker.js';
@@ -24,12 +24,15 @@ export interface Surroundings {
 }
 
 /** Runs tests of a file of its own in a browser, where there is one. */
-export async function withPage(tests: (surroundings: Surroundings) => Promise<void>): Promise<void> {
+export async function withPage(
+  tests: (surroundings: Surroundings) => Promise<void>,
+  options: TestServiceOptions = {},
+): Promise<void> {
   const executable = browserPath();
   if (executable === null) return t.plan(0, 'there is no Chromium here: apt-get install chromium');
   const browser = await launch(executable);
   t.teardown(() => browser.close());
-  const service = await startTestService({ page: { givesKey: true }, limits: { wsHeartbeatMs: 200 } });
+  const service = await startTestService({ page: { givesKey: true }, limits: { wsHeartbeatMs: 200 }, ...options });
   t.teardown(() => service.stop());
   const [call, put] = service.chain.pools;
   if (call === undefined || put === undefined) throw new Error('a chain has pools');
@@ -75,7 +78,9 @@ export async function inPage(
   });
   page.on('pageerror', (error) => problems.push(String(error)));
   page.on('console', (message) => {
-    const isRefusal = /status of (401 \(Unauthorized\)|503 \(Service Unavailable\))$/.test(message.text());
+    const isRefusal = /status of (401 \(Unauthorized\)|403 \(Forbidden\)|503 \(Service Unavailable\))$/.test(
+      message.text(),
+    );
     // A vault trades some options alone, and refuses a price for others.
     const isOfVault = message.location().url.includes('/vaults/quote');
     if (message.type() === 'error' && !isRefusal && !isOfVault) problems.push(message.text());
@@ -107,6 +112,13 @@ export async function changePools(
     const response = await route.fetch();
     await route.fulfill({ response, json: change((await response.json()) as readonly Pool[], times) });
   });
+}
+
+/** Connects the wallet of the local chain's account with this number. */
+export async function connect(page: Page, account: number): Promise<void> {
+  await page.click('#wallet');
+  await page.click(`#wallets-list li:nth-child(${account + 1}) button`);
+  await page.waitForSelector('#wallets', { state: 'hidden' });
 }
 
 /** Waits until an element has a text that holds this. */

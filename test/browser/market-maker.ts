@@ -46,6 +46,11 @@ export class MarketMaker {
     return this.#post(pool, 'ask', price, size);
   }
 
+  /** An ask that this taker alone may fill. */
+  async askFor(taker: Hex, pool: Pool, price: bigint, size: bigint): Promise<void> {
+    await this.#client.rest.postQuotes([await this.sign(pool, 'ask', price, size, taker)]);
+  }
+
   bid(pool: Pool, price: bigint, size: bigint): Promise<void> {
     return this.#post(pool, 'bid', price, size);
   }
@@ -82,11 +87,14 @@ export class MarketMaker {
     client.close();
   }
 
-  async sign(pool: Pool, side: Side, price: bigint, size: bigint): Promise<PostedQuote> {
+  /** `taker`: who alone may fill it. */
+  async sign(pool: Pool, side: Side, price: bigint, size: bigint, taker?: Hex): Promise<PostedQuote> {
     const key: Hex | undefined = this.#service.chain.accounts[1]?.privateKey;
     if (key === undefined) throw new Error('a chain has accounts');
     const { poolAddress, poolKey } = pool;
     const wire = { poolAddress, poolKey: { ...poolKey, strike: poolKey.strike.toString() } };
-    return (await this.#client.signQuote(privateKeyToAccount(key), wire, { side, price, size })).posted;
+    return (
+      await this.#client.signQuote(privateKeyToAccount(key), wire, { side, price, size, ...(taker && { taker }) })
+    ).posted;
   }
 }

@@ -1,15 +1,9 @@
 import t from 'tap';
 import type { Page } from 'playwright-core';
 import { DevActions } from '../chain/dev-actions.js';
-import { DESKTOP, inPage, picture, until, withPage } from './in-page.js';
+import { connect, DESKTOP, inPage, picture, until, withPage } from './in-page.js';
 
 const ONE = 10n ** 18n;
-
-async function connect(page: Page, account: number): Promise<void> {
-  await page.click('#wallet');
-  await page.click(`#wallets-list li:nth-child(${account + 1}) button`);
-  await page.waitForSelector('#wallets', { state: 'hidden' });
-}
 
 async function fillIn(page: Page, values: Readonly<Record<string, string>>): Promise<void> {
   for (const [id, value] of Object.entries(values)) await page.fill(`#${id}`, value);
