@@ -113,15 +113,7 @@ async function serve(
   const walletKey = (await readWalletKey(settings, readText)) ?? local?.operatorKey ?? null;
   const rpcOf = (chain: ChainProfile): HttpRpc => openRpc(chain, limits, logger);
   const rpc = { settlement: rpcOf(profile.settlement), stream: rpcOf(profile.stream) };
-  const identity = await awaitChains({
-    ...settings,
-    ask: () => identify(profile, rpc, limits),
-    limits,
-    clock: systemClock,
-    random: systemRandom,
-    logger,
-    stopping,
-  });
+  const identity = await awaitIdentity(settings, profile, rpc, limits, logger, stopping);
   if (identity === null) return;
   // Ends of the parts that have begun: if the start fails, none of them may keep the process alive.
   const ends: (() => Promise<void> | void)[] = [];
@@ -249,15 +241,7 @@ async function serveInCluster(
     if (metricsServer !== null) ends.push(() => metricsServer.close());
     const connection = await clusterOptions(settings, profile.name, limits, readText);
     if (settings.role === 'engine') {
-      const identity = await awaitChains({
-        ...settings,
-        ask: () => identify(profile, rpc, limits),
-        limits,
-        clock: systemClock,
-        random: systemRandom,
-        logger,
-        stopping,
-      });
+      const identity = await awaitIdentity(settings, profile, rpc, limits, logger, stopping);
       if (identity === null) return;
       const cluster = await connectCluster(connection);
       ends.push(() => cluster.close());
@@ -320,14 +304,21 @@ async function serveInCluster(
   }
 }
 
-async function identify(
+/** Null if a signal stopped the wait. */
+function awaitIdentity(
+  settings: Settings,
   profile: Profile,
   rpc: Readonly<Record<ChainRole, HttpRpc>>,
   limits: Limits,
-): Promise<ChainIdentity> {
-  const identity = await readIdentity(profile, rpc);
-  await checkProfile(profile, rpc, multicallLimits(limits));
-  return identity;
+  logger: Logger,
+  stopping: Promise<NodeJS.Signals>,
+): Promise<ChainIdentity | null> {
+  const ask = async (): Promise<ChainIdentity> => {
+    const identity = await readIdentity(profile, rpc);
+    await checkProfile(profile, rpc, multicallLimits(limits));
+    return identity;
+  };
+  return awaitChains({ ...settings, ask, limits, clock: systemClock, random: systemRandom, logger, stopping });
 }
 
 /** Logs one line and exits: no answer or push may follow, and recovery starts from what is on the disk. */

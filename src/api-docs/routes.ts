@@ -126,13 +126,30 @@ const SPENDING = failure(
   'spend_cap_reached',
 );
 
-const AS_OF_BAD_REQUEST = badRequest('snapshot_too_large');
-const AS_OF_GONE = failure('The state that is asked for is not kept; `oldest` is the first that is', 'no_longer_kept');
-const AS_OF_UNREACHED = failure(
-  'Too many questions about the past wait, or the point has not been reached; try again',
-  'busy',
-  'event_not_reached',
-);
+const PAGE = { about: 'A page', mediaType: 'text/html' };
+
+/** Of a route that publishes quotes. */
+const NOT_PUBLISHED = {
+  503: failure(
+    'Cannot publish now: the chain, the wallet or the disk; try again',
+    'storage_full',
+    'busy',
+    'wallet_out_of_gas',
+    'publish_queue_full',
+  ),
+  504: failure('Nothing is confirmed yet; `pending` may still enter the book', 'publication_not_confirmed'),
+};
+
+/** Of a route that answers for a past state. */
+const AS_OF_REFUSALS = {
+  400: badRequest('snapshot_too_large'),
+  410: failure('The state that is asked for is not kept; `oldest` is the first that is', 'no_longer_kept'),
+  503: failure(
+    'Too many questions about the past wait, or the point has not been reached; try again',
+    'busy',
+    'event_not_reached',
+  ),
+};
 
 /** The orderbook's routes. */
 export function orderbookDocs(limits: OrderbookDocLimits): RouteDoc[] {
@@ -150,10 +167,8 @@ export function orderbookDocs(limits: OrderbookDocLimits): RouteDoc[] {
       answers: {
         200: { about: 'The quotes, best price first', anyOf: [QuotesResult, NamedQuotesResult] },
         304: NOT_MODIFIED,
-        400: AS_OF_BAD_REQUEST,
         403: NOT_PROVEN,
-        410: AS_OF_GONE,
-        503: AS_OF_UNREACHED,
+        ...AS_OF_REFUSALS,
       },
     },
     {
@@ -202,9 +217,7 @@ export function orderbookDocs(limits: OrderbookDocLimits): RouteDoc[] {
       query: BookProofQuery,
       answers: {
         200: { about: 'The proof', schema: BookProof },
-        400: AS_OF_BAD_REQUEST,
-        410: AS_OF_GONE,
-        503: AS_OF_UNREACHED,
+        ...AS_OF_REFUSALS,
       },
     },
     {
@@ -226,14 +239,7 @@ export function orderbookDocs(limits: OrderbookDocLimits): RouteDoc[] {
         400: BAD_REQUEST,
         429: SPENDING,
         501: failure('No wallet is configured to publish with', 'no_wallet'),
-        503: failure(
-          'Cannot publish now: the chain, the wallet or the disk; try again',
-          'storage_full',
-          'busy',
-          'wallet_out_of_gas',
-          'publish_queue_full',
-        ),
-        504: failure('Nothing is confirmed yet; `pending` may still enter the book', 'publication_not_confirmed'),
+        ...NOT_PUBLISHED,
       },
     },
     {
@@ -342,10 +348,8 @@ export function orderbookDocs(limits: OrderbookDocLimits): RouteDoc[] {
       answers: {
         200: { about: 'Newest first', anyOf: [OrdersResponse, NamedOrdersResponse] },
         304: NOT_MODIFIED,
-        400: AS_OF_BAD_REQUEST,
         403: NOT_PROVEN,
-        410: AS_OF_GONE,
-        503: AS_OF_UNREACHED,
+        ...AS_OF_REFUSALS,
       },
     },
     {
@@ -859,14 +863,7 @@ export function tradingDocs(
         201: { about: 'At least one was created', schema: NewQuotesResult },
         400: badRequest('invalid_expiration', 'invalid_pool_key', 'pool_not_deployed'),
         ...refusals,
-        503: failure(
-          'Cannot publish now: the chain, the wallet or the disk; try again',
-          'storage_full',
-          'busy',
-          'wallet_out_of_gas',
-          'publish_queue_full',
-        ),
-        504: failure('Nothing is confirmed yet; `pending` may still enter the book', 'publication_not_confirmed'),
+        ...NOT_PUBLISHED,
       },
     },
     {
@@ -1059,13 +1056,13 @@ export function statusDocs(): RouteDoc[] {
       { 200: Document },
     ),
     route('/docs', 'Both, for people', 'Every route, message and error with its schema and an example.', {
-      200: { about: 'A page', mediaType: 'text/html' },
+      200: PAGE,
     }),
     route(
       '/docs/sockets',
       'The WebSocket API, for people',
       'Every message with its schema and an example, rendered from /asyncapi.json.',
-      { 200: { about: 'A page', mediaType: 'text/html' } },
+      { 200: PAGE },
     ),
     route('/llms.txt', 'Both, for programs that read text', 'Concepts, routes, messages and error codes as Markdown.', {
       200: { about: 'The text', mediaType: 'text/plain' },
@@ -1075,7 +1072,7 @@ export function statusDocs(): RouteDoc[] {
       'The market, for people: where the page was built',
       'The trading page, or the WebSocket for a request with `Upgrade: websocket`.',
       {
-        200: { about: 'A page', mediaType: 'text/html' },
+        200: PAGE,
         304: NOT_MODIFIED,
         403: failure('A WebSocket handshake of a page whose origin is not allowed', 'origin_forbidden'),
         426: failure('A WebSocket handshake of another version than 13', 'unsupported_websocket_version'),

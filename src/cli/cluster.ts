@@ -2,7 +2,7 @@ import type { MemberInfo } from '../cluster/members.js';
 import { limits } from '../config/limits.js';
 import { CLUSTER_SETTINGS } from '../config/setting-table.js';
 import { flagsHelp, parseFlags, settingFlags, settingsFrom, printProblems } from './flags.js';
-import { type CliCommand, EXIT_FAILED, EXIT_OK, EXIT_USAGE, toIo, UsageError } from './run.js';
+import { type CliCommand, EXIT_FAILED, EXIT_OK, EXIT_USAGE, columns, toIo, UsageError } from './run.js';
 
 const help = `quotebook cluster status [--format text|json] [FLAGS]
 quotebook cluster step-down [FLAGS]
@@ -76,11 +76,5 @@ function table(members: readonly MemberInfo[]): string[] {
     ...[info.term, info.index, info.lag].map(String),
     info.version,
   ]);
-  const widths = head.map((_, column) => Math.max(...[head, ...rows].map((row) => row[column]?.length ?? 0)));
-  return [head, ...rows].map((row) =>
-    row
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-      .join('  ')
-      .trimEnd(),
-  );
+  return columns([head, ...rows]);
 }

@@ -6,7 +6,7 @@ import { explainFileError } from '../config/settings.js';
 import { lockFile } from '../persistence/disk/file-lock.js';
 import { systemClock, systemRandom } from '../system/clock.js';
 import { flagsHelp, type ParsedWords, parseFlags, settingFlags, settingsFrom, printProblems } from './flags.js';
-import { type CliCommand, type CommandIo, EXIT_FAILED, EXIT_OK, EXIT_USAGE, UsageError } from './run.js';
+import { type CliCommand, type CommandIo, EXIT_FAILED, EXIT_OK, EXIT_USAGE, columns, UsageError } from './run.js';
 
 /** Where the keys are: in a directory, or in a cluster of that profile. */
 const KEY_SETTINGS = ['dataDir', ...CLUSTER_SETTINGS] as const;
@@ -170,11 +170,5 @@ function table(keys: readonly KeyInfo[]): string[] {
     const given = [scopes === undefined ? '-' : scopes.join(), String(proven.length)];
     return [id, tier, ...given, createdAt, revokedAt ?? '-', label];
   });
-  const widths = head.map((_, column) => Math.max(...[head, ...rows].map((row) => row[column]?.length ?? 0)));
-  return [head, ...rows].map((row) =>
-    row
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-      .join('  ')
-      .trimEnd(),
-  );
+  return columns([head, ...rows]);
 }

@@ -105,6 +105,14 @@ export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
+/** Rows of cells, padded so that each column begins at one place. */
+export function columns(rows: readonly (readonly string[])[]): string[] {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  const line = (row: readonly string[]): string =>
+    row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ');
+  return rows.map((row) => line(row).trimEnd());
+}
+
 /** A logger that writes to standard error. */
 export function toIo(io: CommandIo): Logger {
   const tell = (details: object, message: string): void => io.err(`${message} ${JSON.stringify(details)}`);

@@ -1,3 +1,4 @@
+import { isCallResult } from '../wire/feed-layout.js';
 import type { ServerMessageV2 } from '../wire/feed-messages.js';
 import { decodeFrame, type FeedEncoding, SUBPROTOCOL, type UnknownMessage } from './decode.js';
 import { ConnectionLostError, RefusedError } from './errors.js';
@@ -167,6 +168,10 @@ export class Connection {
   }
 
   #read(message: ServerMessageV2 | UnknownMessage): void {
+    if (isCallResult(message)) {
+      const answer = { message: '', subscribed: null, result: message.body };
+      return this.#takeCall(message.id)?.({ ok: true, answer });
+    }
     switch (message.type) {
       case null:
         return;
@@ -174,17 +179,6 @@ export class Connection {
         return this.#requests?.answered({ message: message.message, subscribed: message.body });
       case 'ERROR':
         return this.#refused(message);
-      case 'QUOTES_POSTED':
-      case 'QUOTES_CHECKED':
-      case 'QUOTES_CANCELLED':
-      case 'QUOTES_WITHDRAWN':
-      case 'QUOTES_RESTORED':
-      case 'TIMER_SET':
-      case 'FILL_LIMIT_SET':
-        return this.#takeCall(message.id)?.({
-          ok: true,
-          answer: { message: '', subscribed: null, result: message.body },
-        });
       case 'HEARTBEAT':
         // The connection has lasted until a heartbeat: the backoff starts over.
         this.#attempt = 0;

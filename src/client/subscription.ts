@@ -1,4 +1,5 @@
 import type { FeedChannel } from '../wire/socket.js';
+import { isCallResult } from '../wire/feed-layout.js';
 import type { ServerMessageV2 } from '../wire/feed-messages.js';
 import type { Connection, Outcome, Reply } from './connection.js';
 import { RefusedError } from './errors.js';
@@ -93,6 +94,7 @@ export class Subscription {
   }
 
   #read(message: ServerMessageV2): void {
+    if (isCallResult(message)) return;
     switch (message.type) {
       case 'INFO':
       case 'ERROR':
@@ -102,14 +104,6 @@ export class Subscription {
         return this.#compare(message);
       case 'RESYNC':
         if (message.channel === this.channel) this.#startAnew(message);
-        return;
-      case 'QUOTES_POSTED':
-      case 'QUOTES_CHECKED':
-      case 'QUOTES_CANCELLED':
-      case 'QUOTES_WITHDRAWN':
-      case 'QUOTES_RESTORED':
-      case 'TIMER_SET':
-      case 'FILL_LIMIT_SET':
         return;
       case 'QUOTES_SNAPSHOT':
       case 'ORDERBOOK_SNAPSHOT':

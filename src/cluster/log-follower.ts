@@ -94,14 +94,16 @@ export interface LogFollowerOptions {
   readonly epoch: Buffer;
   readonly after: StreamPoint;
   readonly clock: Clock;
-  /** Messages read at a time. */
-  readonly readMessages: number;
-  /** Messages kept that came behind a gap. */
-  readonly aheadMessages: number;
-  /** How long a gap may stay before it is filled, and the pause before the next attempt. */
-  readonly gapMs: number;
-  /** Attempts to read one message before it counts as lost. */
-  readonly attempts: number;
+  readonly limits: {
+    /** Messages read at a time. */
+    readonly clusterReadMessages: number;
+    /** Messages kept that came behind a gap. */
+    readonly clusterAheadMessages: number;
+    /** How long a gap may stay before it is filled, and the pause before the next attempt. */
+    readonly clusterGapMs: number;
+    /** Attempts to read one message before it counts as lost. */
+    readonly clusterAttempts: number;
+  };
   readonly onGroup: (group: CheckedGroup) => void;
   readonly onTerm: (term: TermMessage) => void;
   /** Once: the follower has stopped. */
@@ -172,7 +174,7 @@ export class LogFollower {
     if (this.#isStopped || message.seq <= this.at.seq) return;
     this.#knownSeq = Math.max(this.#knownSeq, message.seq);
     if (message.seq === this.at.seq + 1 && this.#take(message)) return this.#takeAhead();
-    if (this.#ahead.size < this.#options.aheadMessages) this.#ahead.set(message.seq, message);
+    if (this.#ahead.size < this.#options.limits.clusterAheadMessages) this.#ahead.set(message.seq, message);
     this.#fillSoon();
   }
 
@@ -209,7 +211,7 @@ export class LogFollower {
 
   #fillSoon(): void {
     if (this.#filling || this.#isStopped || this.at.seq >= this.#knownSeq) return;
-    this.#options.clock.after(this.#options.gapMs, () => void this.#fill());
+    this.#options.clock.after(this.#options.limits.clusterGapMs, () => void this.#fill());
   }
 
   async #fill(): Promise<void> {
@@ -219,7 +221,7 @@ export class LogFollower {
     while (!this.#isStopped && this.at.seq < this.#knownSeq) {
       const from = this.at.seq;
       try {
-        for (const message of await this.#stream.read(from + 1, this.#options.readMessages)) {
+        for (const message of await this.#stream.read(from + 1, this.#options.limits.clusterReadMessages)) {
           if (message.seq === this.at.seq + 1 && !this.#take(message)) break;
         }
         this.#takeAhead();
@@ -231,7 +233,7 @@ export class LogFollower {
         }
       }
       failures = this.at.seq === from ? failures + 1 : 0;
-      if (failures > 0) await pause(this.#options.clock, this.#options.gapMs);
+      if (failures > 0) await pause(this.#options.clock, this.#options.limits.clusterGapMs);
     }
     this.#filling = false;
   }
@@ -241,7 +243,7 @@ export class LogFollower {
     const message = await this.#stream.get(seq);
     if (this.at.seq !== seq - 1) return;
     if (message !== null && this.#take(message)) return;
-    if (failures < this.#options.attempts) return;
+    if (failures < this.#options.limits.clusterAttempts) return;
     const what = message === null ? 'is missing' : 'does not follow on the one before it';
     throw new ClusterError('DAMAGED', `message ${seq} of the log stream ${what}`);
   }

@@ -1,5 +1,7 @@
 import type { TakerAccess } from '../auth/taker-access.js';
-import type { Hex, Quote, Side } from '../engine/quote.js';
+import type { Hex } from '../engine/quote.js';
+import type { Cover, CoverLeg } from '../feed/cover.js';
+import type { CoverRequest } from '../feed/filters.js';
 import type { NetRequest, NetResponse } from '../net/net.js';
 import { CoverQuery, type CoverTerms } from '../wire/orderbook.js';
 import { onChain } from '../wire/primitives.js';
@@ -9,34 +11,12 @@ import { readQuery } from './parse.js';
 import { chainNotServed, chainUnreachable, json, noPoolNamed, refuse, takerRefusal } from './responses.js';
 import type { Caller, Route } from './router.js';
 
-interface CoverLeg {
-  readonly quote: Quote;
-  readonly fillableSize: bigint;
-  /** 1e-18 contracts. */
-  readonly take: bigint;
-}
-
-/** The best quotes for a size, as the committed events leave them. */
-export interface CoverView {
-  readonly legs: readonly CoverLeg[];
-  readonly covered: bigint;
-  readonly shortfall: bigint;
-  readonly averagePrice: bigint | null;
-  readonly worstPrice: bigint | null;
-  readonly deadline: number | null;
-}
-
 export interface CoverQueries {
   readonly epoch: string;
   /** Number and time of the last event that `cover` shows. */
   at(): { readonly seq: number; readonly tsMs: number };
-  cover(request: {
-    readonly poolAddress: Hex;
-    readonly side: Side;
-    readonly size: bigint;
-    readonly taker: Hex | null;
-    readonly provider: Hex | null;
-  }): CoverView;
+  /** As the committed events leave the quotes. */
+  cover(request: CoverRequest): Cover;
   isDeployed(poolAddress: Hex): boolean;
   /** Null: no deployed pool has the name. */
   poolNamed(instrument: string): Hex | null;

@@ -13,6 +13,7 @@ import {
   newQuotesBody,
   type NewQuoteJson,
   readQuoteId,
+  type SigningRefusal,
   vaultTradeBody,
 } from '../wire/trading.js';
 import { compile } from '../wire/validation.js';
@@ -112,15 +113,11 @@ export interface OperatorTrading {
     | NotNow
     | TokenCapRefusal
   >;
-  sign(quotes: readonly QuoteTerms[]): Promise<
+  sign(
+    quotes: readonly QuoteTerms[],
+  ): Promise<
     | { readonly type: 'SIGNED'; readonly quotes: readonly SignedQuote[] }
-    | {
-        readonly type: 'REFUSED';
-        readonly index: number;
-        readonly code: 'invalid_parameter' | 'invalid_expiration' | 'invalid_pool_key' | 'pool_not_deployed';
-        readonly message: string;
-        readonly poolKey: PoolKey | null;
-      }
+    | SigningRefusal
     | { readonly type: 'CHAIN_UNREACHABLE' }
   >;
 }

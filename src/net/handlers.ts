@@ -1,8 +1,12 @@
 import {
+  type BodyFault,
   CloseCode,
   internalError,
+  type NetLimits,
   type NetOptions,
+  type NetRequest,
   type NetRequestHead,
+  type NetResponse,
   type NetSocket,
   type UpgradeDecision,
   wrongWebSocketVersion,
@@ -19,6 +23,46 @@ export function decideUpgrade({ sockets, onFault }: Handlers, request: NetReques
     onFault(error);
     return internalError.to(request);
   }
+}
+
+/** The answer to a body that is refused. */
+export function refusalOfBody(
+  { refuseBody, onFault }: Pick<NetOptions, 'refuseBody' | 'onFault'>,
+  fault: BodyFault,
+  request: NetRequest,
+): NetResponse {
+  try {
+    return refuseBody(fault, request);
+  } catch (error) {
+    onFault(error);
+    return internalError.to(request);
+  }
+}
+
+/** The answer to a request whose head alone is reason enough to refuse it; null: its body may come. */
+export function refusalOfHead(
+  { refuseHead, onFault }: Pick<NetOptions, 'refuseHead' | 'onFault'>,
+  request: NetRequest,
+): NetResponse | null {
+  try {
+    return refuseHead?.(request) ?? null;
+  } catch (error) {
+    onFault(error);
+    return internalError.to(request);
+  }
+}
+
+/** What every socket of a server is held to. */
+export interface SocketBounds {
+  readonly bufferedBytes: number;
+  readonly drainMs: number;
+  readonly idleFrames: number;
+}
+
+/** Throws RangeError if `wsIdleSeconds` is not one that the libraries can keep. */
+export function socketBounds({ wsIdleSeconds, wsBufferedBytes, drainMs, wsIdleFrames }: NetLimits): SocketBounds {
+  if (wsIdleSeconds < 8 || wsIdleSeconds > 960) throw new RangeError('wsIdleSeconds must be 8 to 960');
+  return { bufferedBytes: wsBufferedBytes, drainMs, idleFrames: wsIdleFrames };
 }
 
 /** The close reason of a socket that has left too much unread. */

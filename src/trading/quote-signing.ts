@@ -7,6 +7,7 @@ import type { ChainSeconds, OptionSeries } from '../chain/options/option-series.
 import type { Hex, PoolKey, SignedQuote } from '../engine/quote.js';
 import { readNewExpiration } from '../wire/expiration.js';
 import type { OptionTerms } from '../wire/options.js';
+import type { SigningRefusal } from '../wire/trading.js';
 
 /** An order that the operator offers. Amounts in 1e-18. */
 export interface NewQuote extends OptionTerms {
@@ -21,14 +22,7 @@ export interface NewQuote extends OptionTerms {
 
 export type SigningResult =
   | { readonly type: 'SIGNED'; readonly quotes: readonly SignedQuote[] }
-  /** The first quote that cannot be, by its place; nothing was signed. `poolKey`: where its pool is the reason. */
-  | {
-      readonly type: 'REFUSED';
-      readonly index: number;
-      readonly code: 'invalid_parameter' | 'invalid_expiration' | 'invalid_pool_key' | 'pool_not_deployed';
-      readonly message: string;
-      readonly poolKey: PoolKey | null;
-    }
+  | SigningRefusal
   | { readonly type: 'CHAIN_UNREACHABLE' };
 
 interface Keyed {
@@ -81,7 +75,10 @@ export class QuoteSigning {
   }
 
   /** Up to the first quote that lives too short or has a date that no option may have. */
-  #read(quotes: readonly NewQuote[], now: number): { readonly keyed: Keyed[]; readonly refusal: Refusal | null } {
+  #read(
+    quotes: readonly NewQuote[],
+    now: number,
+  ): { readonly keyed: Keyed[]; readonly refusal: SigningRefusal | null } {
     const keyed: Keyed[] = [];
     for (const [index, quote] of quotes.entries()) {
       if (quote.lifeSeconds < this.minLifeSeconds) {
@@ -116,8 +113,11 @@ export class QuoteSigning {
   }
 }
 
-type Refusal = Extract<SigningResult, { type: 'REFUSED' }>;
-
-function refused(index: number, code: Refusal['code'], message: string, poolKey: PoolKey | null): Refusal {
+function refused(
+  index: number,
+  code: SigningRefusal['code'],
+  message: string,
+  poolKey: PoolKey | null,
+): SigningRefusal {
   return { type: 'REFUSED', index, code, message, poolKey };
 }

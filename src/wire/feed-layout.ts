@@ -157,3 +157,22 @@ export const MESSAGES = {
 export type MessageType = keyof typeof MESSAGES;
 
 export const MESSAGE_TYPES = Object.keys(MESSAGES) as readonly MessageType[];
+
+/** Types of the answers of calls. */
+export const CALL_RESULT_TYPES = [
+  'QUOTES_POSTED',
+  'QUOTES_CHECKED',
+  'QUOTES_CANCELLED',
+  'QUOTES_WITHDRAWN',
+  'QUOTES_RESTORED',
+  'TIMER_SET',
+  'FILL_LIMIT_SET',
+] as const;
+export type CallResultType = (typeof CALL_RESULT_TYPES)[number];
+
+/** True of the answer of a call. */
+export function isCallResult<Message extends { readonly type: string | null }>(
+  message: Message,
+): message is Extract<Message, { readonly type: CallResultType }> {
+  return (CALL_RESULT_TYPES as readonly (string | null)[]).includes(message.type);
+}

@@ -260,16 +260,6 @@ export const QuotesRestored = closed({ type: Type.Literal('QUOTES_RESTORED'), bo
 export const TimerSet = closed({ type: Type.Literal('TIMER_SET'), body: TimerResult, ...answered });
 export const FillLimitSet = closed({ type: Type.Literal('FILL_LIMIT_SET'), body: FillLimitsResult, ...answered });
 
-/** Types of the answers of calls. */
-export type CallResultType =
-  | 'QUOTES_POSTED'
-  | 'QUOTES_CHECKED'
-  | 'QUOTES_CANCELLED'
-  | 'QUOTES_WITHDRAWN'
-  | 'QUOTES_RESTORED'
-  | 'TIMER_SET'
-  | 'FILL_LIMIT_SET';
-
 export const RESYNC_REASONS = ['OTHER_EPOCH', 'TOO_OLD', 'NOT_YET'] as const;
 export const Resync = closed({
   type: Type.Literal('RESYNC'),

@@ -1,4 +1,6 @@
 import type { Hex } from '../engine/quote.js';
+import type { TimedEvent } from '../feed/event-history.js';
+import type { Encoding } from '../feed/event-messages.js';
 import type { ResyncReason } from '../feed/feed.js';
 import type { CoverRequest, TradeSelection } from '../feed/filters.js';
 import { type Filter, type FilterPart, filterParts } from '../feed/filters.js';
@@ -82,12 +84,7 @@ export class FeedReader {
     this.followed.catchUp(channel, start, {
       first: charged(snapshot?.messages(encoding) ?? [], pace),
       missed: {
-        take(events) {
-          const messages = replay.take(events, encoding);
-          const bytes = messages.reduce((sum, { length }) => sum + length, 0);
-          pace.charge(messages.length + rowsChargedForReading(events.length), bytes);
-          return messages;
-        },
+        take: chargedTake(replay, encoding, pace),
         lose: (reason) => this.#startAnew(channel, filter, keys, { reason, wantsSnapshot: wantsSnapshot !== false }),
       },
       arrive: () => {
@@ -220,12 +217,7 @@ export class FeedReader {
     this.followed.catchUp('TRADES', start, {
       first: [].values(),
       missed: {
-        take(events) {
-          const messages = replay.take(events, encoding);
-          const bytes = messages.reduce((sum, { length }) => sum + length, 0);
-          pace.charge(messages.length + rowsChargedForReading(events.length), bytes);
-          return messages;
-        },
+        take: chargedTake(replay, encoding, pace),
         lose: (reason) => {
           this.followTrades(selection, null, () => {
             this.#resync('TRADES', [key], reason);
@@ -292,6 +284,20 @@ function* tickerPages(
 interface Written {
   readonly rows: number;
   readonly message: Uint8Array;
+}
+
+/** Writes the messages of missed events, and charges the reader for them. */
+function chargedTake(
+  replay: QuoteReplay | TradeReplay,
+  encoding: Encoding,
+  pace: ReaderPace,
+): (events: readonly TimedEvent[]) => Uint8Array[] {
+  return (events) => {
+    const messages = replay.take(events, encoding);
+    const bytes = messages.reduce((sum, { length }) => sum + length, 0);
+    pace.charge(messages.length + rowsChargedForReading(events.length), bytes);
+    return messages;
+  };
 }
 
 /** Each message is charged when it is written. */

@@ -137,15 +137,10 @@ export class MessageReader {
         return namesPoolAddress(raw) ? checked(this.#rfqByPoolAddress, raw, 'RFQ') : this.#readRfqByPoolKey(raw);
       case 'POST_QUOTES':
         return isPlain ? unknownType(isPlain) : checked(this.#postQuotes, raw, 'POST_QUOTES');
-      case 'CANCEL_QUOTES':
-      case 'WITHDRAW_QUOTES':
-      case 'RESTORE_QUOTES':
-      case 'PROVIDER_HEARTBEAT':
-      case 'CANCEL_ON_DISCONNECT':
-      case 'SET_FILL_LIMIT':
-        return isPlain ? unknownType(isPlain) : checked(this.#bodyCall, raw, raw.type);
-      default:
-        return unknownType(isPlain);
+      default: {
+        const call = isPlain ? undefined : BODY_CALLS.find((type) => type === raw.type);
+        return call === undefined ? unknownType(isPlain) : checked(this.#bodyCall, raw, call);
+      }
     }
   }
 

@@ -85,13 +85,7 @@ export class ClientRequests {
         return this.#changeInOrder(session, message, holder, id);
       case 'RFQ':
         return this.#rfq(session, message, holder, id);
-      case 'POST_QUOTES':
-      case 'CANCEL_QUOTES':
-      case 'WITHDRAW_QUOTES':
-      case 'RESTORE_QUOTES':
-      case 'PROVIDER_HEARTBEAT':
-      case 'CANCEL_ON_DISCONNECT':
-      case 'SET_FILL_LIMIT':
+      default:
         return this.#call(session, message, holder, id);
     }
   }

@@ -35,10 +35,13 @@ t.test('in Node it loads ws as well, and nothing native', async (t) => {
   t.strictSame(outsiders('client/node.ts'), ['@msgpack/msgpack', LAYOUT, 'viem', 'ws'].sort());
 });
 
-t.test('the trading kit loads viem and itself, and neither sockets nor the reading client', async (t) => {
-  t.strictSame(outsiders('client/trading/exports.ts'), ['viem', 'viem/actions']);
-  t.notOk(loadedWith('client/trading/exports.ts').has(path.join('client', 'orderbook-client.ts')));
-});
+t.test(
+  'the trading kit loads viem, the errors of pools and itself, and neither sockets nor the reading client',
+  async (t) => {
+    t.strictSame(outsiders('client/trading/exports.ts'), ['viem', 'viem/actions', path.join('wire', 'pool-errors.ts')]);
+    t.notOk(loadedWith('client/trading/exports.ts').has(path.join('client', 'orderbook-client.ts')));
+  },
+);
 
 t.test('quotebook/client/trading is what the package gives by that name', async (t) => {
   const { Trader } = await import('quotebook/client/trading');

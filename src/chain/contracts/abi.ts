@@ -1,4 +1,5 @@
 import { parseAbi } from 'viem';
+import { POOL_ERRORS } from '../../wire/pool-errors.js';
 
 /** Settlement chain: the one spender that users approve; it moves tokens for pools alone. */
 export const erc20RouterAbi = parseAbi([
@@ -151,23 +152,13 @@ export const poolAbi = parseAbi([
   'event Settle(address indexed operator, address indexed holder, uint256 contractSize, uint256 exerciseValue, uint256 settlementPrice, uint256 fee, uint256 operatorCost)',
   'event SettlementPriceCached(uint256 settlementPrice)',
   'event ClaimProtocolFees(address indexed feeReceiver, uint256 feesClaimed)',
-  'error Pool__AboveQuoteSize(uint256 size, uint256 quoteSize)',
+  ...POOL_ERRORS,
   'error Pool__ActionNotAuthorized(address user, address sender, uint8 action)',
   'error Pool__CostExceedsPayout(uint256 cost, uint256 payout)',
   'error Pool__InsufficientFunds()',
-  'error Pool__InvalidAssetUpdate(int256 deltaLongs, int256 deltaShorts)',
-  'error Pool__InvalidQuoteOBSignature()',
-  'error Pool__InvalidQuoteOBTaker()',
   'error Pool__NotEnoughTokens(uint256 balance, uint256 size)',
   'error Pool__OperatorNotAuthorized(address sender)',
-  'error Pool__OptionExpired()',
-  'error Pool__OptionNotExpired()',
-  'error Pool__OutOfBoundsPrice(uint256 price)',
-  'error Pool__QuoteOBCancelled()',
-  'error Pool__QuoteOBExpired()',
-  'error Pool__QuoteOBOverfilled(uint256 filledAmount, uint256 size, uint256 quoteOBSize)',
   'error Pool__SettlementFailed()',
-  'error Pool__ZeroSize()',
 ]);
 
 /** Settlement chain: prices options against its own funds. Premiums are in the vault asset's own decimals. */

@@ -1,4 +1,5 @@
 import { parseAbi } from 'viem';
+import { POOL_ERRORS } from '../../wire/pool-errors.js';
 
 /** What the kit calls and reads of a pool. Tests compare it with the service's own declarations. */
 export const tradedPoolAbi = parseAbi([
@@ -15,17 +16,7 @@ export const tradedPoolAbi = parseAbi([
   'event FillQuoteOB(bytes32 indexed quoteOBHash, address indexed user, address indexed provider, uint256 contractSize, Delta deltaMaker, Delta deltaTaker, uint256 premium, uint256 protocolFee, uint256 totalReferralRebate, bool isBuy)',
   'event Exercise(address indexed operator, address indexed holder, uint256 contractSize, uint256 exerciseValue, uint256 settlementPrice, uint256 fee, uint256 operatorCost)',
   'event Settle(address indexed operator, address indexed holder, uint256 contractSize, uint256 exerciseValue, uint256 settlementPrice, uint256 fee, uint256 operatorCost)',
-  'error Pool__AboveQuoteSize(uint256 size, uint256 quoteSize)',
-  'error Pool__InvalidAssetUpdate(int256 deltaLongs, int256 deltaShorts)',
-  'error Pool__InvalidQuoteOBSignature()',
-  'error Pool__InvalidQuoteOBTaker()',
-  'error Pool__OptionExpired()',
-  'error Pool__OptionNotExpired()',
-  'error Pool__OutOfBoundsPrice(uint256 price)',
-  'error Pool__QuoteOBCancelled()',
-  'error Pool__QuoteOBExpired()',
-  'error Pool__QuoteOBOverfilled(uint256 filledAmount, uint256 size, uint256 quoteOBSize)',
-  'error Pool__ZeroSize()',
+  ...POOL_ERRORS,
   'error ERC20Base__InsufficientAllowance()',
   'error ERC20Base__TransferExceedsBalance()',
   'error ERC1155Base__BurnExceedsBalance()',

@@ -1,9 +1,8 @@
 import type { Hex } from 'viem';
 import type { SideText } from '../../wire/primitives.js';
 
-/** A quote whose signature has left this program, or that was in the book before. */
-export interface SentQuote {
-  readonly quoteId: Hex;
+/** A quote to be signed and posted. */
+export interface Offer {
   /** Lower case. */
   readonly poolAddress: Hex;
   readonly side: SideText;
@@ -14,6 +13,11 @@ export interface SentQuote {
   readonly size: bigint;
   /** Unix seconds, the last one in which the quote can be filled. */
   readonly deadline: number;
+}
+
+/** A quote whose signature has left this program, or that was in the book before. */
+export interface SentQuote extends Offer {
+  readonly quoteId: Hex;
 }
 
 /** `SENT`: the request is under way. `UNKNOWN`: no answer, so it may be published. */

@@ -9,8 +9,8 @@ import { type ClientClock, Listeners, type StopListening, type StopTimer, system
 import type { QuotedPool, QuoteSigner } from '../sign-quote.js';
 import { tradedPoolAbi } from './abi.js';
 import { PostingBudget } from './posting-budget.js';
-import type { SentQuote } from './quote-ledger.js';
-import { type DeskOptions, type Offer, QuotingDesk, type QuoteTarget } from './quoting-desk.js';
+import type { Offer, SentQuote } from './quote-ledger.js';
+import { type DeskOptions, QuotingDesk, type QuoteTarget } from './quoting-desk.js';
 import type { Trader } from './trader.js';
 
 export interface QuoteManagerOptions extends Partial<DeskOptions> {

@@ -1,6 +1,6 @@
 import type { Hex } from 'viem';
 import type { SideText } from '../../wire/primitives.js';
-import { type LedgerOptions, QuoteLedger, type SentQuote, type TrackedQuote } from './quote-ledger.js';
+import { type LedgerOptions, type Offer, QuoteLedger, type SentQuote, type TrackedQuote } from './quote-ledger.js';
 
 /** What to offer on one side. */
 export interface SideTarget {
@@ -31,16 +31,6 @@ export interface RfqAsked {
   readonly size: bigint;
   readonly taker: Hex;
   readonly atSeconds: number;
-}
-
-/** A quote to be signed and posted. */
-export interface Offer {
-  readonly poolAddress: Hex;
-  readonly side: SideText;
-  readonly taker: Hex | null;
-  readonly price: bigint;
-  readonly size: bigint;
-  readonly deadline: number;
 }
 
 export interface Decision {

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { plainAddress } from '../address.js';
 import type { Capacity } from '../capacity.js';
-import type { DrainTracker } from '../handlers.js';
+import { type DrainTracker, refusalOfBody, refusalOfHead } from '../handlers.js';
 import { badTarget, headFault, wrongVersion } from '../head-check.js';
 import {
   BODILESS_METHODS,
@@ -147,7 +147,7 @@ export class NodeExchange {
     const limit = limits.bodyBytes(this.#request.method, this.#request.path);
     const declared = Number(this.#request.header('content-length') ?? 0);
     if (declared > 0 || this.#request.header('transfer-encoding') !== undefined) {
-      const refusal = this.#refusalOfHead();
+      const refusal = refusalOfHead(this.#host.options, this.#request);
       if (refusal !== null) {
         this.refuseUnread(refusal, awaitsContinue);
         return;
@@ -184,21 +184,13 @@ export class NodeExchange {
     });
   }
 
-  #refusalOfHead(): NetResponse | null {
-    try {
-      return this.#host.options.refuseHead?.(this.#request) ?? null;
-    } catch (error) {
-      return this.#crashed(error);
-    }
-  }
-
   /** False, and refused, where all bodies together would be too large. */
   #hold({ length }: Buffer): boolean {
     if (this.#host.bodies.take(this.#request.remoteAddress, length) === null) {
       this.#heldBytes += length;
       return true;
     }
-    this.refuseUnread(this.#refusalOfBody('TOO_MANY'), false);
+    this.refuseUnread(refusalOfBody(this.#host.options, 'TOO_MANY', this.#request), false);
     return false;
   }
 
@@ -220,15 +212,7 @@ export class NodeExchange {
     clearTimeout(this.#deadline);
     // What is still under way stays in the kernel's buffer, and the closed connection throws it away.
     this.#incoming.pause();
-    this.#write(this.#refusalOfBody(fault), true);
-  }
-
-  #refusalOfBody(fault: BodyFault): NetResponse {
-    try {
-      return this.#host.options.refuseBody(fault, this.#request);
-    } catch (error) {
-      return this.#crashed(error);
-    }
+    this.#write(refusalOfBody(this.#host.options, fault, this.#request), true);
   }
 
   /** `stayOpen`: the connection is closed later, when `res` is ended. */

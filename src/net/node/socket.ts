@@ -1,5 +1,6 @@
 import type { Duplex } from 'node:stream';
 import type { RawData, WebSocket } from 'ws';
+import type { SocketBounds } from '../handlers.js';
 import { CloseCode, type NetSocket, TOO_MANY_PINGS } from '../net.js';
 
 /** First byte of a whole, uncompressed data message: FIN and the opcode (RFC 6455 section 5.2). */
@@ -34,9 +35,7 @@ const GATHER_BYTES = 64 << 10;
 
 /** The part of the socket table that a socket uses. */
 export interface NodeSocketHost {
-  readonly bufferedBytes: number;
-  readonly drainMs: number;
-  readonly idleFrames: number;
+  readonly bounds: SocketBounds;
   overBudgetReason(socket: NodeSocket): string;
   join(socket: NodeSocket, topic: string): void;
   leave(socket: NodeSocket, topic: string): void;
@@ -131,7 +130,7 @@ export class NodeSocket implements NetSocket {
     if (this.#closed) return;
     this.#closed = true;
     this.#host.leaveAll(this);
-    this.#deadline = setTimeout(() => this.#ws.terminate(), this.#host.drainMs);
+    this.#deadline = setTimeout(() => this.#ws.terminate(), this.#host.bounds.drainMs);
   }
 
   cut(): void {
@@ -149,7 +148,7 @@ export class NodeSocket implements NetSocket {
   idleFrame(): void {
     this.silentLooks = 0;
     this.idleFrames += 1;
-    if (this.idleFrames <= this.#host.idleFrames) {
+    if (this.idleFrames <= this.#host.bounds.idleFrames) {
       if (!this.closed) this.#keepToBudget();
     } else if (this.closed) this.cut();
     else this.close(CloseCode.policyViolation, TOO_MANY_PINGS);
@@ -163,7 +162,7 @@ export class NodeSocket implements NetSocket {
   }
 
   #keepToBudget(): boolean {
-    if (this.bufferedBytes() <= this.#host.bufferedBytes) return true;
+    if (this.bufferedBytes() <= this.#host.bounds.bufferedBytes) return true;
     this.close(CloseCode.tryAgainLater, this.#host.overBudgetReason(this));
     return false;
   }

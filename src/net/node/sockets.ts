@@ -1,7 +1,7 @@
 import { type IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { type WebSocket, WebSocketServer } from 'ws';
-import { decideUpgrade, guard, overBudgetReason } from '../handlers.js';
+import { decideUpgrade, guard, overBudgetReason, type SocketBounds, socketBounds } from '../handlers.js';
 import type { NetOptions, NetResponse } from '../net.js';
 import { NodeExchange, type NodeExchangeHost, nodeHeadFault, NodeRequest } from './exchange.js';
 import { messageFrame, NodeSocket, type NodeSocketHost } from './socket.js';
@@ -15,9 +15,7 @@ const WEBSOCKET_KEY = /^[+/0-9A-Za-z]{22}==$/;
 
 /** Every WebSocket of one server: how each comes to be, its topics, and what all of them are held to. */
 export class NodeSockets implements NodeSocketHost {
-  readonly bufferedBytes: number;
-  readonly drainMs: number;
-  readonly idleFrames: number;
+  readonly bounds: SocketBounds;
   readonly #host: NodeExchangeHost;
   readonly #options: NetOptions;
   readonly #wss: WebSocketServer;
@@ -33,12 +31,9 @@ export class NodeSockets implements NodeSocketHost {
 
   constructor(host: NodeExchangeHost) {
     const { limits } = host.options;
-    if (limits.wsIdleSeconds < 8 || limits.wsIdleSeconds > 960) throw new RangeError('wsIdleSeconds must be 8 to 960');
+    this.bounds = socketBounds(limits);
     this.#host = host;
     this.#options = host.options;
-    this.bufferedBytes = limits.wsBufferedBytes;
-    this.drainMs = limits.drainMs;
-    this.idleFrames = limits.wsIdleFrames;
     this.#wss = new WebSocketServer({
       noServer: true,
       clientTracking: false,

@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { HttpRequest, HttpResponse } from 'uws-native';
 import type { Capacity } from '../capacity.js';
-import type { RequestTurnBudget, DrainTracker } from '../handlers.js';
+import { type DrainTracker, refusalOfBody, refusalOfHead, type RequestTurnBudget } from '../handlers.js';
 import { headFault } from '../head-check.js';
 import {
   BODILESS_METHODS,
@@ -122,7 +122,7 @@ export class UwsExchange {
     const declared = Number(this.#request.header('content-length') ?? 0);
     const hasBody = declared > 0 || this.#isChunked;
     if (hasBody && !this.#count()) return;
-    const refusal = hasBody ? this.#refusalOfHead() : null;
+    const refusal = hasBody ? refusalOfHead(this.#host.options, this.#request) : null;
     if (refusal !== null) this.#refuseUnread(refusal);
     else if (declared > limits.bodyDiscardBytes) {
       setImmediate(() => this.#apart(() => this.#refuse('TOO_LARGE')));
@@ -185,23 +185,7 @@ export class UwsExchange {
   }
 
   #refuse(fault: BodyFault): void {
-    this.#write(this.#refusalOfBody(fault), true);
-  }
-
-  #refusalOfBody(fault: BodyFault): NetResponse {
-    try {
-      return this.#host.options.refuseBody(fault, this.#request);
-    } catch (error) {
-      return this.#crashed(error);
-    }
-  }
-
-  #refusalOfHead(): NetResponse | null {
-    try {
-      return this.#host.options.refuseHead?.(this.#request) ?? null;
-    } catch (error) {
-      return this.#crashed(error);
-    }
+    this.#write(refusalOfBody(this.#host.options, fault, this.#request), true);
   }
 
   /**
@@ -234,7 +218,7 @@ export class UwsExchange {
       this.#heldBytes += bytes;
       return true;
     }
-    this.#refuseUnread(this.#refusalOfBody('TOO_MANY'));
+    this.#refuseUnread(refusalOfBody(this.#host.options, 'TOO_MANY', this.#request));
     return false;
   }
 

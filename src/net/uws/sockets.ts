@@ -1,5 +1,5 @@
 import type { HttpRequest, HttpResponse, us_socket_context_t, WebSocket, WebSocketBehavior } from 'uws-native';
-import { decideUpgrade, guard, overBudgetReason } from '../handlers.js';
+import { decideUpgrade, guard, overBudgetReason, type SocketBounds, socketBounds } from '../handlers.js';
 import { headFault } from '../head-check.js';
 import { CloseCode, type NetOptions, type NetSocket, TOO_MANY_PINGS } from '../net.js';
 import { UwsExchange, type UwsExchangeHost } from './exchange.js';
@@ -12,9 +12,7 @@ interface UwsSocketData {
 
 /** The part of the socket table that a socket uses. */
 interface UwsSocketHost {
-  readonly bufferedBytes: number;
-  readonly drainMs: number;
-  readonly idleFrames: number;
+  readonly bounds: SocketBounds;
   overBudgetReason(socket: UwsSocket): string;
 }
 
@@ -84,13 +82,13 @@ class UwsSocket implements NetSocket {
       return;
     }
     for (const topic of this.#ws.getTopics()) this.#ws.unsubscribe(topic);
-    const deadline = setTimeout(() => this.#ws?.close(), this.#host.drainMs);
+    const deadline = setTimeout(() => this.#ws?.close(), this.#host.bounds.drainMs);
     this.#leaving = { code, reason, deadline };
   }
 
   /** Closes a peer that leaves too much unread; says whether it may stay. */
   keepToBudget(): boolean {
-    if (this.bufferedBytes() <= this.#host.bufferedBytes) return true;
+    if (this.bufferedBytes() <= this.#host.bounds.bufferedBytes) return true;
     this.close(CloseCode.tryAgainLater, this.#host.overBudgetReason(this));
     return false;
   }
@@ -107,7 +105,7 @@ class UwsSocket implements NetSocket {
   idleFrame(): void {
     this.heard = true;
     this.idleFrames += 1;
-    if (this.idleFrames <= this.#host.idleFrames) {
+    if (this.idleFrames <= this.#host.bounds.idleFrames) {
       if (!this.#closed) this.keepToBudget();
     } else if (this.#closed) this.#ws?.close();
     else this.close(CloseCode.policyViolation, TOO_MANY_PINGS);
@@ -132,9 +130,7 @@ const FRAME_HEADER_BYTES = 10;
 
 /** Every WebSocket of one server: how each comes to be, and what all of them are held to. */
 export class UwsSockets implements UwsSocketHost {
-  readonly bufferedBytes: number;
-  readonly drainMs: number;
-  readonly idleFrames: number;
+  readonly bounds: SocketBounds;
   readonly #options: NetOptions;
   readonly #host: UwsExchangeHost;
   readonly #sockets = new Set<UwsSocket>();
@@ -147,12 +143,9 @@ export class UwsSockets implements UwsSocketHost {
 
   constructor(host: UwsExchangeHost) {
     const { limits } = host.options;
-    if (limits.wsIdleSeconds < 8 || limits.wsIdleSeconds > 960) throw new RangeError('wsIdleSeconds must be 8 to 960');
+    this.bounds = socketBounds(limits);
     this.#host = host;
     this.#options = host.options;
-    this.bufferedBytes = limits.wsBufferedBytes;
-    this.drainMs = limits.drainMs;
-    this.idleFrames = limits.wsIdleFrames;
     this.#listening = setInterval(() => this.#dropSilent(), limits.wsIdleSeconds * 1000).unref();
   }
 
@@ -203,7 +196,7 @@ export class UwsSockets implements UwsSocketHost {
    */
   published(message: string | Uint8Array): void {
     this.#publishedBytes += Buffer.byteLength(message) + FRAME_HEADER_BYTES;
-    if (this.#publishedBytes * 4 < this.bufferedBytes) return;
+    if (this.#publishedBytes * 4 < this.bounds.bufferedBytes) return;
     this.#publishedBytes = 0;
     this.#keepToBudget();
     // What this tick published is only handed to the sockets at its end.

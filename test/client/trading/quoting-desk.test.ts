@@ -1,7 +1,7 @@
 import t from 'tap';
 import type { Hex } from 'viem';
-import type { SentQuote } from '../../../src/client/trading/quote-ledger.js';
-import { type Offer, QuotingDesk, type QuoteTarget } from '../../../src/client/trading/quoting-desk.js';
+import type { Offer, SentQuote } from '../../../src/client/trading/quote-ledger.js';
+import { QuotingDesk, type QuoteTarget } from '../../../src/client/trading/quoting-desk.js';
 import { ONE, POOL, TAKER } from './traded-quotes.js';
 
 const options = { lifeSeconds: 60, rfqLifeSeconds: 30, graceSeconds: 15, finalityBlocks: 3, slackSeconds: 30 };
