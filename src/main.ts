@@ -9,6 +9,7 @@ import { acceptsMissing, type DataDirectory, openDataDirectory } from './app/dat
 import { greeting, localApiKey, type LocalSetup, openLocalSetup, writeReadyFile } from './app/local-setup.js';
 import { LogEvents } from './app/log-event-history.js';
 import { endAll, endpointTroubles, openLogger, PAGE_DIRECTORY, readPageFiles, untilSignal } from './app/process.js';
+import type { OpenTraces } from './app/otlp-traces.js';
 import { measureStorage } from './app/metrics-wiring.js';
 import { startService } from './app/service.js';
 import { awaitChains } from './app/wait-for-chains.js';
@@ -140,6 +141,8 @@ async function serve(
       logger.info({ port: metricsServer.port }, 'metrics listening');
     }
     if (metrics !== null) measureStorage(metrics, () => log.storage(), systemClock);
+    const traces = await tracesOf(settings, limits, logger, metrics);
+    if (traces !== null) ends.push(() => traces.close());
     const history = await LogEvents.open(log.history, systemClock, limits);
     ends.push(() => history.close());
     const past = new PastThread(
@@ -169,6 +172,7 @@ async function serve(
       random: systemRandom,
       limits: { ...limits, reorgDepth: log.reorgDepth },
       metrics,
+      ...(traces !== null && { traces: traces.posts }),
       tierQuotas: effectiveQuotas(settings),
       logger,
       onFault: (error) => failStop(logger, error, 'engine'),
@@ -302,6 +306,18 @@ async function serveInCluster(
   } finally {
     await endAll(ends);
   }
+}
+
+/** The libraries are loaded only where traces are on. */
+async function tracesOf(
+  { otlpTracesUrl: url }: Settings,
+  limits: Limits,
+  logger: Logger,
+  metrics: Metrics | null,
+): Promise<OpenTraces | null> {
+  if (url === null) return null;
+  const { openTraces } = await import('./app/otlp-traces.js');
+  return openTraces({ url, version: PACKAGE_VERSION, clock: systemClock, limits, logger, metrics });
 }
 
 /** Null if a signal stopped the wait. */

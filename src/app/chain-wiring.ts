@@ -90,6 +90,7 @@ export function openChains(options: ChainsOptions): Chains {
       },
       (blockNumber) => (readTo('stream')?.blockNumber ?? -1) >= blockNumber,
       (quote) => dueSecond(quote) <= options.nowSeconds(),
+      options.publications,
     );
   const prefetch = new StatePrefetch(states, () => publisher?.awaited() ?? [], limits.statesPerSlice);
 
@@ -322,9 +323,11 @@ export function openFollowedChains(options: CoreOptions, parts: FollowedChainsPa
   const troubles = new TroubleLog(options.clock, options.limits.troubleCalmMs);
   let isReady: () => void = () => undefined;
   const ready = new Promise<void>((resolve) => (isReady = resolve));
+  const book = followedBook(engine, sequencer);
   const chains = (options.openChains ?? openChains)({
     ...options,
-    book: followedBook(engine, sequencer),
+    book: options.traces?.book(book, () => engine.index) ?? book,
+    ...(options.traces && { publications: options.traces.publications }),
     known: () => engine.known(),
     readSoFar: { position: (role) => engine.positions()[role], trail: (role) => engine.trail(role) },
     signatures: signing.signatures,

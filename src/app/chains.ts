@@ -11,7 +11,7 @@ import type { PoolAddresses } from '../chain/follow/pool-addresses.js';
 import type { StreamRefusal } from '../chain/follow/published-quotes.js';
 import type { QuoteStates } from '../chain/follow/quote-states.js';
 import type { IgnoredEvent } from '../chain/follow/settlement-events.js';
-import type { QuotePublisher } from '../chain/publish/publisher.js';
+import type { PublicationWatch, QuotePublisher } from '../chain/publish/publisher.js';
 import type { OperatorAccount } from '../chain/wallet/open-wallets.js';
 import type { WalletBalance, WalletSpending } from '../chain/wallet/spending.js';
 import type { OnTxTrouble } from '../chain/wallet/tx-tracker.js';
@@ -81,5 +81,7 @@ export interface ChainsOptions {
   /** Events that a chain's node gave after the rest of their block. */
   readonly onLateLogs: (chain: ChainRole, events: number) => void;
   readonly onTxTrouble: OnTxTrouble;
+  /** Hears of transactions that publish quotes; absent: nobody does. */
+  readonly publications?: PublicationWatch;
   readonly listener: FollowListener;
 }

@@ -20,6 +20,7 @@ import type { RfqDesk } from '../rfq/rfq-desk.js';
 import type { CoreRfqs } from './core.js';
 import type { ServiceOptions, CoreOptions } from './service-options.js';
 import type { Chains } from './chains.js';
+import type { TimeStep } from './post-traces.js';
 
 function* deployedPools(engine: Engine): Iterable<Pool> {
   for (const { pool } of engine.pools()) yield pool;
@@ -95,7 +96,7 @@ export interface IntakeParts {
 }
 
 /** Puts together the checks of posted quotes, and with a wallet their publication. */
-export function openIntake({ engine, clock, limits }: CoreOptions, parts: IntakeOptions): IntakeParts {
+export function openIntake({ engine, clock, limits, traces }: CoreOptions, parts: IntakeOptions): IntakeParts {
   const { sequencer, nowSeconds, requestClock } = parts;
   const { pools, states, publisher } = parts.chains;
   const { digests, signatures, signatureChecks } = parts.signing;
@@ -104,7 +105,16 @@ export function openIntake({ engine, clock, limits }: CoreOptions, parts: Intake
   const checks = new QuoteRules(signatures, nowSeconds, limits);
   const dryRun = new QuoteDryRun(known, pools, digests, signatures, checks, states, clock, checksPerTurn);
   if (publisher === null) return { intake: null, dryRun };
-  const intakeChecks = new QuoteValidation(known, pools, checks, signatureChecks, states, clock, checksPerTurn);
+  const validation = (around: TimeStep): QuoteValidation => {
+    const timedSignatures: Pick<SignatureCache, 'verifyAll'> = {
+      verifyAll: (claimed) => around('verify signatures', () => signatureChecks.verifyAll(claimed)),
+    };
+    const timedStates: typeof states = { read: (...args) => around('ask the pools', () => states.read(...args)) };
+    return new QuoteValidation(known, pools, checks, timedSignatures, timedStates, clock, checksPerTurn);
+  };
+  const intakeChecks =
+    traces?.checks(validation) ??
+    new QuoteValidation(known, pools, checks, signatureChecks, states, clock, checksPerTurn);
   return { intake: new QuoteIntake(known, intakeChecks, publisher, requestClock, limits), dryRun };
 }
 

@@ -48,6 +48,7 @@ import type { QuoteJson } from '../wire/quote-json.js';
 import { READABLE_SUBPROTOCOL, SUBPROTOCOLS } from '../ws/session.js';
 import { type ChainsView, type Core, type ReplicaView, staleness, UNREAD } from './core.js';
 import { Listeners } from './listeners.js';
+import type { PostTraces } from './post-traces.js';
 import { TroubleLog } from './process.js';
 import type { ServiceOptions } from './service-options.js';
 
@@ -74,6 +75,8 @@ export interface HttpWiringOptions {
   readonly optionRoutes: readonly Route[];
   readonly page: PageOptions;
   readonly corsOrigins: readonly string[];
+  /** Absent: no request is traced. */
+  readonly traces?: PostTraces;
   readonly clock: Clock;
   readonly limits: Limits;
 }
@@ -123,6 +126,7 @@ export function createHttp(options: HttpWiringOptions): HttpWiring {
     chainId,
     limits,
   });
+  const publishing = publishRoute(core.publishing, quoteJson, chainId, limits, turn);
   const routes = [
     ...orderbookRoutes(
       book,
@@ -136,7 +140,7 @@ export function createHttp(options: HttpWiringOptions): HttpWiring {
       takers,
     ),
     eventsRoute(options.pastEvents, chainId, limits, options.largeAnswers, takers),
-    publishRoute(core.publishing, quoteJson, chainId, limits, turn),
+    options.traces?.route(publishing) ?? publishing,
     ...withdrawalRoutes(
       core.withdrawals,
       {

@@ -56,7 +56,8 @@ export async function openLocalCore(
     chains,
     staleness: () => staleness(chains, clock.monotonicMs()),
   });
-  const publishing = measuredPublishing(publisher, clock, metrics);
+  const measured = measuredPublishing(publisher, clock, metrics);
+  const publishing = options.traces?.publishing(measured) ?? measured;
   const { chainId } = options.profile.settlement;
   const withdrawals = quoteWithdrawals({ engine, sequencer, signatures, chainId, nowSeconds, limits });
   const protections = new QuoteProtection({ engine, sequencer, signatures, clock, chainId, nowSeconds, limits });

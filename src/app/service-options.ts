@@ -17,6 +17,7 @@ import type { PastThread } from '../past/past-thread.js';
 import type { Quotas, QuotaTable } from '../quota/rate-limits.js';
 import type { Chains, ChainsOptions } from './chains.js';
 import type { Core } from './core.js';
+import type { PostTraces } from './post-traces.js';
 import type { ListenerPorts } from './listeners.js';
 
 /** Parts and settings of a service. */
@@ -64,6 +65,8 @@ export interface ServiceOptions extends ServerChoice, ListenerPorts {
   readonly logger: Logger;
   /** Null: nothing is measured. */
   readonly metrics: Metrics | null;
+  /** Follows requests that post quotes; absent: none is traced. */
+  readonly traces?: PostTraces;
   /** A chain reorganised deeper than is followed: reading has stopped, and no later start may continue this log. */
   readonly onDeepReorg?: (why: string) => void;
   /** State and log may differ from here on: the process has to end. */
@@ -86,6 +89,7 @@ export type CoreOptions = Pick<
   | 'limits'
   | 'logger'
   | 'metrics'
+  | 'traces'
   | 'onFault'
   | 'onDeepReorg'
 >;

@@ -239,6 +239,7 @@ export async function startService(given: ServiceOptions): Promise<Service> {
   const publish = measuredPublish((...message) => server.publish(...message), metrics);
   if (metrics !== null) measureEngine(metrics, { engine, records, chains, clock, isReady: () => http.isReady() });
   const fanOutAdded = metrics && timeFanOut(metrics, records, clock);
+  const pushesAdded = options.traces?.pushes(records);
   const publishers = [
     new PlainPublisher(topics.plain, plainForm(quoteJson), publish),
     new PlainPublisher(
@@ -252,6 +253,7 @@ export async function startService(given: ServiceOptions): Promise<Service> {
   });
   records.onEvents((committed) => feed.onRecords(committed));
   fanOutAdded?.();
+  pushesAdded?.();
   records.onEvents((committed) => trades.onRecords(committed));
   records.onEvents((committed) => {
     for (const { owner, message } of rfqStatusMessages(committed, engine.rfqs, ofRfqs))

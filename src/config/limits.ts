@@ -461,6 +461,13 @@ export const limits = {
   openInterestPools: 1_024,
   /** Age from which an open interest is asked for again when an answer needs it. */
   openInterestMaxAgeMs: 10_000,
+  /** Quotes of one request whose steps are traced; spans that wait for the collector, and that go to it at once. */
+  tracedQuotes: 8,
+  traceQueue: 4_096,
+  traceBatch: 512,
+  /** How long ended spans wait for others, and the collector's answer may take. */
+  traceDelayMs: 1_000,
+  traceTimeoutMs: 5_000,
   /** Time between two steps of the local chain's live market. */
   liveMarketMs: 2_000,
 } as const;

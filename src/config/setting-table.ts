@@ -109,6 +109,13 @@ export const settingTable = {
     'an address of this machine',
     'Address that /metrics listens on; it asks for no key.',
   ),
+  otlpTracesUrl: setting(
+    Type.String({ pattern: '^https?://\\S+$' }),
+    null,
+    'an http(s) URL such as http://127.0.0.1:4318/v1/traces',
+    'Where an OpenTelemetry collector takes traces (OTLP over HTTP, JSON): each POST /quotes is followed from the request to the push. Not set: nothing is traced. Role `all` alone.',
+    { secret: 'url', isRight: isUrl },
+  ),
   dataDir: setting(path, 'data', 'a path', 'Directory of the log and the API keys; made when it is absent.'),
   readyFile: setting(
     path,

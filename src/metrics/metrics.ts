@@ -155,6 +155,13 @@ export class Metrics {
     ),
     labelNames: ['chain'],
   });
+  readonly traceSpans = new Counter({
+    ...this.#named(
+      'quotebook_trace_spans_total',
+      'Spans of traces: sent to the collector, failed on the way, or dropped because too many waited.',
+    ),
+    labelNames: ['outcome'],
+  });
   readonly ready = new Gauge(this.#named('quotebook_ready', '1 while GET /ready answers 200.'));
 
   readonly #fills: (() => Promise<void> | void)[] = [];

@@ -6,6 +6,7 @@ import pino, { type Logger } from 'pino';
 import { openDataDirectory } from '../../src/app/data-directory.js';
 import { LogEvents } from '../../src/app/log-event-history.js';
 import { endpointTroubles, PAGE_DIRECTORY, readPageFiles } from '../../src/app/process.js';
+import type { PostTraces } from '../../src/app/post-traces.js';
 import { type Service, startService } from '../../src/app/service.js';
 import { DiskKeyFiles } from '../../src/auth/key-file.js';
 import { KeyStore } from '../../src/auth/key-store.js';
@@ -67,6 +68,7 @@ export interface TestServiceOptions {
   readonly trustedProxies?: readonly string[];
   /** Absent: open. */
   readonly privacy?: Privacy;
+  readonly traces?: PostTraces;
 }
 
 export interface TestService {
@@ -180,6 +182,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     corsOrigins: options.corsOrigins ?? ['*'],
     trustedProxies: options.trustedProxies ?? [],
     privacy: options.privacy ?? 'open',
+    ...(options.traces !== undefined && { traces: options.traces }),
     page: {
       files: options.page === undefined ? [] : await readPageFiles(PAGE_DIRECTORY),
       localKey: options.page?.givesKey === true ? apiKey : null,

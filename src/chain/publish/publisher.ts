@@ -20,6 +20,15 @@ export interface PublisherLimits extends PublicationMemory {
   readonly publishSettleMs: number;
 }
 
+/** Hears of the publisher's transactions: each with the quotes in it. */
+export interface PublicationWatch {
+  onSending(quotes: readonly IdentifiedQuote[]): void;
+  /** The node has it. Not called for a transaction that an earlier run sent. */
+  onSent(quotes: readonly IdentifiedQuote[], txHash: Hex): void;
+  /** It has a receipt, and did not revert. */
+  onMined(quotes: readonly IdentifiedQuote[], receipt: Pick<TxReceipt, 'txHash' | 'blockNumber'>): void;
+}
+
 /**
  * Publishes quotes on the stream chain with the operator's wallet, and packs the quotes of many requests into as few
  * `add` transactions as their size allows. A publication ends when the follower reads the quote's event, not when the
@@ -47,6 +56,7 @@ export class QuotePublisher {
     private readonly isRead: (blockNumber: number) => boolean,
     /** Whether the quote has expired. */
     private readonly isDue: (quote: IdentifiedQuote) => boolean,
+    private readonly watch?: PublicationWatch,
   ) {
     this.#prefetched = new TxPrefetch(wallet, orderbookStream);
     this.#mined = new MinedPublications(limits);
@@ -178,8 +188,13 @@ export class QuotePublisher {
     const prefetched = this.#prefetched.matching(quotes);
     const data = prefetched?.data ?? encodeAdd(quotes);
     this.#txInFlight++;
+    this.watch?.onSending(quotes);
+    const onSent = (txHash: Hex): void => this.watch?.onSent(quotes, txHash);
     try {
-      this.#onReceipt(batch, await this.wallet.send({ to: this.orderbookStream, data }, prefetched?.prepared));
+      const request = { to: this.orderbookStream, data };
+      const receipt = await this.wallet.send(request, prefetched?.prepared, this.watch && onSent);
+      if (receipt.succeeded) this.watch?.onMined(quotes, receipt);
+      this.#onReceipt(batch, receipt);
     } catch (error) {
       this.#fail(batch, error as Error);
     }

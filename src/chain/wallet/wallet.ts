@@ -133,9 +133,9 @@ export class Wallet {
    * Resolves when mined, however long that takes; callers set their own deadlines. Rejects with InsufficientFunds,
    * SpendCapReached, WouldRevert, TxRefused, IntentNotPersisted, WalletBusy, WalletStopped, or the chain's error.
    * `prepared`: the result of `prepare` for the same request. If an earlier run sent the same transaction and it is not
-   * mined yet, or a reorg may have removed it, the call joins that one.
+   * mined yet, or a reorg may have removed it, the call joins that one. `onSent` is called once a node has it.
    */
-  async send(request: TxRequest, prepared?: PreparedTx): Promise<TxReceipt> {
+  async send(request: TxRequest, prepared?: PreparedTx, onSent?: (txHash: Hex) => void): Promise<TxReceipt> {
     this.spending.check(this.address);
     const left = this.#orphans.find(request);
     const joined = left === undefined ? null : await left;
@@ -145,7 +145,7 @@ export class Wallet {
       this.#receipts.checkRunning();
       this.spending.check(this.address);
       const gas = request.gas ?? prepared?.gas ?? this.#sender.estimate(request);
-      return await this.#sendUntilMined(request, gas, prepared?.fees, true);
+      return await this.#sendUntilMined(request, gas, prepared?.fees, true, onSent);
     } catch (error) {
       if (error instanceof RpcError) this.onTrouble(null, `not sent: ${error.message}`); // clients get only the code
       throw error;
@@ -171,11 +171,14 @@ export class Wallet {
     gas: bigint | Promise<bigint>,
     fees?: Promise<Fees>,
     mayJoin = false,
+    onSent?: (txHash: Hex) => void,
   ): Promise<TxReceipt> {
     const estimate = Promise.resolve(gas);
     estimate.catch(() => undefined);
     for (let known = fees; ; known = undefined) {
       const sent = await this.#inTurn(() => this.#sendNext(request, estimate, known, mayJoin));
+      const txHash = sent instanceof WalletTx ? sent.hashes.at(-1) : undefined;
+      if (txHash !== undefined) onSent?.(txHash);
       const receipt = sent instanceof WalletTx ? await this.#sent.untilUsed(sent) : await sent.joined;
       if (receipt !== null) return receipt;
     }
