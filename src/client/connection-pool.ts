@@ -39,6 +39,11 @@ export class ConnectionPool {
   readonly states = new Listeners<ConnectionState>();
   readonly heartbeats = new Listeners<HeartbeatMessage>();
   readonly rfqStatuses = new Listeners<RfqStatusEvent>();
+  /** Resolves when the pool has been closed. */
+  readonly closed: Promise<void>;
+  #onClosed: () => void = () => undefined;
+  /** It closes when nothing is under way any more. */
+  #isDraining = false;
   readonly #options: Omit<ConnectionOptions, 'onState' | 'onMessage'>;
   readonly #connections = new Set<PooledConnection>();
   /** Requests outside subscriptions that wait for an open connection. */
@@ -48,6 +53,7 @@ export class ConnectionPool {
 
   constructor(options: Omit<ConnectionOptions, 'onState' | 'onMessage'>) {
     this.#options = options;
+    this.closed = new Promise((resolve) => (this.#onClosed = resolve));
   }
 
   /** The worst state of all connections; `CLOSED`: there is no connection. */
@@ -56,12 +62,42 @@ export class ConnectionPool {
     return WORST_FIRST.find((state) => states.includes(state)) ?? 'CLOSED';
   }
 
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
   /** Unix milliseconds at which the first lost connection is tried again; null: none is lost. */
   get nextAttemptMs(): number | null {
     const all = [...this.#connections]
       .map(({ connection }) => connection.nextAttemptMs)
       .filter((each) => each !== null);
     return all.length === 0 ? null : Math.min(...all);
+  }
+
+  /**
+   * Opens a connection if there is none, which stays open; resolves when one is authorised. Rejects with RefusedError if
+   * the key is refused, and with ConnectionLostError after `answerMs` or `close`.
+   */
+  connect(): Promise<void> {
+    const { timeouts, ports } = this.#options;
+    return new Promise((resolve, reject) => {
+      const end = (error: Error | null): void => {
+        stopListening();
+        cancelTimer();
+        if (error === null) resolve();
+        else reject(error);
+      };
+      const look = (): void => {
+        const { state } = this;
+        if (state === 'OPEN') end(null);
+        else if (state === 'UNAUTHORIZED') end(keyRefused());
+        else if (this.#isClosed) end(new ConnectionLostError());
+      };
+      const stopListening = this.states.add(look);
+      const cancelTimer = ports.clock.after(timeouts.answerMs, () => end(new ConnectionLostError()));
+      if (!this.#isClosed && this.#connections.size === 0) this.#add().connection.open();
+      look();
+    });
   }
 
   /** Gives the subscription a connection. After `close` it closes the subscription. */
@@ -97,7 +133,9 @@ export class ConnectionPool {
    * `isCall`: other messages do not wait for its answer.
    */
   ask(message: object, onOutcome: (outcome: Outcome<Reply>) => void, isCall = false): void {
-    if (this.#isClosed) return onOutcome({ ok: false, error: new ConnectionLostError() });
+    if (this.#isClosed || this.#isDraining) {
+      return onOutcome({ ok: false, error: new ConnectionLostError() });
+    }
     const { timeouts, ports } = this.#options;
     const giveUp = (): void => {
       this.#waiting.delete(waiting);
@@ -115,6 +153,13 @@ export class ConnectionPool {
     for (const { connection } of this.#connections) connection.reauthorize();
   }
 
+  /** Takes no more requests, and closes all connections when those under way have their answers. */
+  drain(): Promise<void> {
+    this.#isDraining = true;
+    this.#closeIfDrained();
+    return this.closed;
+  }
+
   /** Closes all connections for good. */
   close(): void {
     this.#isClosed = true;
@@ -123,6 +168,12 @@ export class ConnectionPool {
       this.#remove(pooled);
     }
     this.#giveUpWaiting(new ConnectionLostError());
+    this.#onClosed();
+  }
+
+  #closeIfDrained(): void {
+    if (!this.#isDraining || this.#isClosed || this.#waiting.size > 0) return;
+    if ([...this.#connections].every(({ unanswered }) => unanswered === 0)) this.close();
   }
 
   #add(): PooledConnection {
@@ -142,6 +193,7 @@ export class ConnectionPool {
   }
 
   #removeLeft(): void {
+    this.#closeIfDrained();
     if (this.#waiting.size > 0) return;
     for (const pooled of [...this.#connections]) {
       if (pooled.isLeft && pooled.unanswered === 0) this.#remove(pooled);

@@ -161,6 +161,14 @@ export class BaseOrderbookClient {
     this.#credentials.drop(session.token);
   }
 
+  /**
+   * Opens a connection to the feed, which stays open, and resolves when it is authorised. Optional: what is followed or
+   * asked opens its own. Rejects with RefusedError if the key is refused, and with ConnectionLostError after `answerMs`.
+   */
+  connect(): Promise<void> {
+    return this.#pool.connect();
+  }
+
   /** The worst state of the feed's connections; `CLOSED` while there is no connection. */
   get connection(): ConnectionState {
     return this.#pool.state;
@@ -173,6 +181,23 @@ export class BaseOrderbookClient {
 
   onConnection(listener: (state: ConnectionState) => void): StopListening {
     return this.#pool.states.add(listener);
+  }
+
+  /** The state of `connection`, now and after each change, until the client is closed. A slow reader gets the newest. */
+  async *status(): AsyncGenerator<ConnectionState, void, void> {
+    let wake = (): void => undefined;
+    const stopListening = this.onConnection(() => wake());
+    void this.closed.then(() => wake());
+    try {
+      for (let last: ConnectionState | null = null; ;) {
+        const state = this.connection;
+        if (state !== last) yield (last = state);
+        else if (this.#pool.isClosed) return;
+        else await new Promise<void>((resolve) => (wake = resolve));
+      }
+    } finally {
+      stopListening();
+    }
   }
 
   /** Heartbeats arrive every few seconds while a channel is followed, with the state of both chains. */
@@ -306,6 +331,16 @@ export class BaseOrderbookClient {
     // By name, as the options above.
     const { deadline = Math.floor(nowMs / 1000) + DEFAULT_LIFE_SECONDS, salt = this.#lastSalt } = terms;
     return signQuote(signer, this.#options.chainId, pool, { ...terms, deadline, salt });
+  }
+
+  /** Takes no more calls, waits for the answers to those under way, then closes. */
+  drain(): Promise<void> {
+    return this.#pool.drain();
+  }
+
+  /** Resolves when the client has been closed. */
+  get closed(): Promise<void> {
+    return this.#pool.closed;
   }
 
   /** Closes all subscriptions for good: a later one is `CLOSED` from the start. */

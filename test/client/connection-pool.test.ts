@@ -38,6 +38,66 @@ t.test('the pool reports the worse state of two connections, and each change onc
   t.end();
 });
 
+t.test('connect resolves when the key is accepted, and the connection stays', async (t) => {
+  const server = new ScriptedServer();
+  const client = new OrderbookClient(options, server.ports);
+  const connected = client.connect();
+  server.socket.authorizes();
+  await connected;
+  await client.connect();
+  t.strictSame([client.connection, server.sockets.length], ['OPEN', 1]);
+  client.close();
+});
+
+t.test('connect rejects a refused key, and a service that does not answer in time', async (t) => {
+  const refusing = new ScriptedServer();
+  const refused = new OrderbookClient(options, refusing.ports).connect();
+  refusing.socket.onopen?.();
+  refusing.socket.says(error('NOT_FOUND'));
+  await t.rejects(refused, { name: 'RefusedError' });
+  const silent = new ScriptedServer();
+  const client = new OrderbookClient(options, silent.ports);
+  const unanswered = client.connect();
+  silent.clock.advance(10_000);
+  await t.rejects(unanswered, { name: 'ConnectionLostError' });
+  client.close();
+  await t.rejects(client.connect(), { name: 'ConnectionLostError' }, 'it is closed');
+});
+
+t.test('status iterates over the states until the client is closed', async (t) => {
+  const server = new ScriptedServer();
+  const client = new OrderbookClient(options, server.ports);
+  const seen: string[] = [];
+  const reading = (async () => {
+    for await (const state of client.status()) {
+      seen.push(state);
+      if (state === 'CLOSED' && seen.length === 1) void client.connect();
+      if (state === 'CONNECTING') server.socket.authorizes();
+      if (state === 'OPEN') client.close();
+    }
+  })();
+  await reading;
+  t.strictSame(seen, ['CLOSED', 'CONNECTING', 'OPEN', 'CLOSED']);
+});
+
+t.test('drain takes no more calls, and closes after the answers to those under way', async (t) => {
+  const server = new ScriptedServer();
+  const client = new OrderbookClient(options, server.ports);
+  const connected = client.connect();
+  server.socket.authorizes();
+  await connected;
+  const asked = client.cancelQuotes([]);
+  const { id } = server.socket.next() as { id: string };
+  const drained = client.drain();
+  await t.rejects(client.cancelQuotes([]), { name: 'ConnectionLostError' });
+  t.equal(client.connection, 'OPEN', 'a call is under way');
+  server.socket.says({ type: 'QUOTES_CANCELLED', id, body: { cancelled: [] } });
+  t.strictSame(await asked, { cancelled: [] });
+  await drained;
+  await client.closed;
+  t.equal(client.connection, 'CLOSED');
+});
+
 t.test('the pool reports each heartbeat of a connection', (t) => {
   const { server, client } = following();
   const seqs: number[] = [];
