@@ -54,6 +54,11 @@ export const httpErrors: Readonly<Record<number, readonly ErrorDoc<HttpErrorCode
       when: 'An answer about the past is larger than what the leader may send to a gateway.',
     },
     {
+      message: 'Valuations are of the present alone',
+      code: 'invalid_parameter',
+      when: 'GET /tickers: `fields=valuation` together with asOfSeq, asOfBlock or asOfTime.',
+    },
+    {
       message: 'asOfSeq, asOfBlock and asOfTime exclude each other',
       code: 'invalid_parameter',
       when: 'More than one of them is given.',

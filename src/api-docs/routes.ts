@@ -15,6 +15,7 @@ import {
   BookQuery,
   BookResult,
   EventsPage,
+  PastTickersResult,
   TickersQuery,
   TickersResult,
 } from '../wire/feed-messages.js';
@@ -541,12 +542,13 @@ export function orderbookDocs(limits: OrderbookDocLimits): RouteDoc[] {
       tag,
       summary: "The price levels of one pool's public quotes, as the snapshot of ORDERBOOK has them",
       description:
-        "`{pool}` is the pool's address or the name of its option. The levels are those after event `seq` of the log `epoch`, so a reader of the ORDERBOOK channel can continue from there.",
+        "`{pool}` is the pool's address or the name of its option. The levels are those after event `seq` of the log `epoch`, so a reader of the ORDERBOOK channel can continue from there. `asOfSeq`, `asOfBlock` and `asOfTime` ask for the answer of a past state.",
       pathParameters: BookPath,
       query: BookQuery,
       answers: {
         200: { about: 'Best price first on each side', schema: BookResult },
-        400: badRequest('pool_not_deployed'),
+        ...AS_OF_REFUSALS,
+        400: badRequest('pool_not_deployed', 'snapshot_too_large'),
       },
     },
     {
@@ -556,14 +558,14 @@ export function orderbookDocs(limits: OrderbookDocLimits): RouteDoc[] {
       tag,
       summary: 'All pools at a glance',
       description:
-        'Best bid, best ask and the size filled in 24 hours of every pool. With `fields=valuation` each ticker also has spot price, implied volatilities, mark and Greeks.',
+        'Best bid, best ask and the size filled in 24 hours of every pool. With `fields=valuation` each ticker also has spot price, implied volatilities, mark and Greeks. `asOfSeq`, `asOfBlock` and `asOfTime` ask for the answer of a past state.',
       query: TickersQuery,
       answers: {
         200: {
           about: 'Every pool that is deployed, quoted or was filled',
-          anyOf: [TickersResult, ValuedTickersResult],
+          anyOf: [TickersResult, ValuedTickersResult, PastTickersResult],
         },
-        400: BAD_REQUEST,
+        ...AS_OF_REFUSALS,
       },
     },
     {

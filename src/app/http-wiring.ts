@@ -154,7 +154,10 @@ export function createHttp(options: HttpWiringOptions): HttpWiring {
       limits,
     ),
     ...protecting.routes,
-    tickersRoute(options.tickers, options.valuations, chainId, limits, options.largeAnswers),
+    tickersRoute(options.tickers, options.valuations, chainId, limits, {
+      past: core.past,
+      answers: options.largeAnswers,
+    }),
     ...options.optionRoutes,
     ...statusRoutes(reasonsNotReady),
     ...docsRoutes(apiDocuments(limits, { chainId, symbols: options.symbols })),

@@ -182,7 +182,7 @@ export async function startService(given: ServiceOptions): Promise<Service> {
       },
       chainId,
       limits,
-      largeAnswers,
+      { past: core.past, answers: largeAnswers },
     ),
     quoteHistoryRoute(core.past, limits, largeAnswers, takers),
     bookProofRoute(core.past, chainId, limits, largeAnswers),

@@ -1,5 +1,5 @@
 import type { Hex } from 'viem';
-import type { BookQuery, BookResult, TickersResult } from '../wire/feed-messages.js';
+import type { BookQuery, BookResult, PastTickersResult, TickersResult } from '../wire/feed-messages.js';
 import type { QuoteHistoryQuery, QuoteHistoryResult } from '../wire/history.js';
 import type {
   InstrumentJson,
@@ -30,6 +30,7 @@ import type {
   WithdrawQuotesResult,
 } from '../wire/withdrawals.js';
 import type {
+  AsOfQuery,
   CoverQuery,
   CoverTerms,
   DryRunResult,
@@ -150,7 +151,7 @@ export class Rest {
     });
   }
 
-  /** The price levels of a pool's public quotes. `pool`: its address, or the name of its option. */
+  /** The price levels of a pool's public quotes, now or in the past. `pool`: its address, or the name of its option. */
   book(pool: string, query: WithoutChain<BookQuery> = {}): Promise<BookResult> {
     return this.#get(`/book/${encodeURIComponent(pool)}`, this.#ofChain(query));
   }
@@ -160,7 +161,12 @@ export class Rest {
     return this.#get('/tickers', this.#ofChain({}));
   }
 
-  /** The same, each with the name and an estimate of its option. */
+  /** The same as of a past event, block or time. */
+  pastTickers(point: AsOfQuery): Promise<PastTickersResult> {
+    return this.#get('/tickers', this.#ofChain(point));
+  }
+
+  /** The same as of now, each with the name and an estimate of its option. */
   valuedTickers(): Promise<ValuedTickersResult> {
     return this.#get('/tickers', this.#ofChain({ fields: 'valuation' }));
   }

@@ -61,8 +61,8 @@ export class FillWindow {
     this.#remember(quoteId, [{ poolAddress, minute: null, size: filledBefore }]);
   }
 
-  /** Counts in what another window has, all of it from before what this one has. Returns the pools that it has. */
-  addEarlier(earlier: FillWindow): Iterable<Hex> {
+  /** Counts in what another window has, all of it from before what this one has. */
+  addEarlier(earlier: FillWindow): void {
     for (const [minute, pools] of earlier.#minutes) {
       for (const [poolAddress, size] of pools) this.#change(poolAddress, minute, size);
     }
@@ -75,7 +75,6 @@ export class FillWindow {
       const since = before === undefined ? fills : fills.filter(({ minute }) => minute !== null);
       this.#remember(quoteId, [...(before ?? []), ...since]);
     }
-    return earlier.#totals.keys();
   }
 
   /**

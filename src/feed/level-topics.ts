@@ -114,16 +114,13 @@ export class LevelTopics {
   /** The book as its readers see it now, after the event with number `seq`. */
   snapshot({ name }: JoinedTopic, seq: number, tsMs: number): OrderbookSnapshot {
     const { key, window } = this.#state(name);
-    const body = { bids: window.levels('bid').map(levelJson), asks: window.levels('ask').map(levelJson) };
-    return { type: 'ORDERBOOK_SNAPSHOT', key, seq, tsMs, levelsHash: hashText(window.hash), body };
+    return { type: 'ORDERBOOK_SNAPSHOT', key, seq, tsMs, ...levelsOf(window) };
   }
 
   /** The book under a view, after the last event published. */
-  read(view: LevelView): { readonly levelsHash: Hex; readonly body: PriceLevelsJson } {
+  read(view: LevelView): LevelsRead {
     const { book, hash } = this.#options;
-    const window = new LevelWindow(book.book, view, hash);
-    const body = { bids: window.levels('bid').map(levelJson), asks: window.levels('ask').map(levelJson) };
-    return { levelsHash: hashText(window.hash), body };
+    return readLevels(book, view, hash);
   }
 
   /** Rows that beginning to follow a view is charged for: it hashes and writes all of its levels at once. */
@@ -243,6 +240,21 @@ export class LevelTopics {
     assert(state !== undefined, 'a topic with readers has a state');
     return state;
   }
+}
+
+interface LevelsRead {
+  readonly levelsHash: Hex;
+  readonly body: PriceLevelsJson;
+}
+
+/** What a view shows of a book. */
+export function readLevels({ book }: Pick<CommittedBook, 'book'>, view: LevelView, hash: BookHash): LevelsRead {
+  return levelsOf(new LevelWindow(book, view, hash));
+}
+
+function levelsOf(window: LevelWindow): LevelsRead {
+  const body = levelsJson({ bid: window.levels('bid'), ask: window.levels('ask') });
+  return { levelsHash: hashText(window.hash), body };
 }
 
 /** A level costs more than a row of a snapshot, since no slice ends between two of them. */

@@ -1,12 +1,13 @@
 import type { EngineEvent } from '../engine/event.js';
 import type { Clock } from '../engine/ports.js';
+import type { Hex, Pool } from '../engine/quote.js';
 import { yieldToEventLoop } from '../system/timers.js';
-import type { EventHistory } from './event-history.js';
+import type { EventHistory, TimedEvent } from './event-history.js';
 import { FillWindow } from './fill-window.js';
 import type { Tickers } from './tickers.js';
 import { TradeVolume } from './trade-volume.js';
 
-const DAY_MS = 24 * 60 * 60_000;
+export const DAY_MS = 24 * 60 * 60_000;
 
 export interface PastFillsOptions {
   readonly history: EventHistory;
@@ -29,38 +30,89 @@ export interface PastFillsOptions {
  */
 export async function readPastFills(options: PastFillsOptions): Promise<void> {
   const { history, tickers, start, clock, groupsPerTurn } = options;
-  const fills = new FillWindow(options.recentFills);
-  const trades = new TradeVolume(options.tradesKept);
+  const day = new FilledDay(options);
   let groups = 0;
   for await (const events of history.readSince(start.tsMs - DAY_MS, start.index)) {
     if (options.isStopped()) return;
-    for (const { event, tsMs } of events) {
-      count(fills, event, tsMs);
-      if (event.type === 'TRADE_RECORDED' || event.type === 'TRADES_UNDONE') trades.apply(event);
-    }
+    for (const timed of events) day.count(timed);
     groups += 1;
     if (groups % groupsPerTurn === 0) await yieldToEventLoop(clock);
   }
-  tickers.addPast(fills, trades);
+  day.addTo(tickers);
 }
 
-function count(fills: FillWindow, event: EngineEvent, tsMs: number): void {
-  if (!('order' in event)) return;
-  const { pool, quoteId, size } = event.order.quote;
+/** The fills and trades of the day before a moment, from the events of that day in their order. */
+export class FilledDay {
+  readonly #fills: FillWindow;
+  readonly #trades: TradeVolume;
+  /** Fillable size of the valid quotes, as far as an event of the day has stated it, 1e-18 contracts. */
+  readonly #fillable = new Map<Hex, bigint>();
+  readonly #pools = new Map<Hex, Pool>();
+
+  constructor({ recentFills, tradesKept }: Pick<PastFillsOptions, 'recentFills' | 'tradesKept'>) {
+    this.#fills = new FillWindow(recentFills);
+    this.#trades = new TradeVolume(tradesKept);
+  }
+
+  count({ event, tsMs }: TimedEvent): void {
+    if (event.type === 'TRADE_RECORDED' || event.type === 'TRADES_UNDONE') this.#trades.apply(event);
+    if (!('order' in event)) return;
+    this.#count(event, tsMs);
+    const { quoteId, pool } = event.order.quote;
+    this.#pools.set(pool.poolAddress, pool);
+    if (isValidAfter(event) && event.fillableSize > 0n) this.#fillable.set(quoteId, event.fillableSize);
+    else this.#fillable.delete(quoteId);
+  }
+
+  addTo(tickers: Tickers): void {
+    tickers.addPast(this.#fills, this.#trades, this.#pools.values());
+  }
+
+  #count(event: OrderEvent, tsMs: number): void {
+    const { quote } = event.order;
+    const { pool, quoteId, size } = quote;
+    const fillableBefore = this.#fillable.get(quoteId);
+    switch (event.type) {
+      case 'QUOTE_POSTED':
+      case 'QUOTE_RESTORED':
+        return this.#fills.enter(pool.poolAddress, quoteId, size - event.fillableSize);
+      case 'QUOTE_RESTATED':
+      case 'WITHDRAWN_QUOTE_RESTATED': {
+        const filledBefore = fillableBefore === undefined ? null : size - fillableBefore;
+        return this.#fills.restate(quote, event.fillableSize, filledBefore, tsMs);
+      }
+      case 'QUOTE_FILLED':
+      case 'WITHDRAWN_QUOTE_FILLED': {
+        const filledBefore = size - event.fillableSize - event.size;
+        return this.#fills.fill(pool.poolAddress, quoteId, event.size, filledBefore, tsMs);
+      }
+      case 'QUOTE_REMOVED':
+      case 'QUOTE_INVALIDATED':
+      case 'QUOTE_REVALIDATED':
+      case 'QUOTE_WITHDRAWN':
+        return;
+    }
+  }
+}
+
+type OrderEvent = Extract<EngineEvent, { readonly order: unknown }>;
+
+/** The event leaves the quote in the book, and not among the invalid. */
+function isValidAfter(event: OrderEvent): boolean {
   switch (event.type) {
     case 'QUOTE_POSTED':
-    case 'QUOTE_RESTORED':
-      return fills.enter(pool.poolAddress, quoteId, size - event.fillableSize);
     case 'QUOTE_RESTATED':
-    case 'WITHDRAWN_QUOTE_RESTATED':
-      return fills.restate(event.order.quote, event.fillableSize, null, tsMs);
+    case 'QUOTE_RESTORED':
+      return event.reason === null;
     case 'QUOTE_FILLED':
-    case 'WITHDRAWN_QUOTE_FILLED':
-      return fills.fill(pool.poolAddress, quoteId, event.size, size - event.fillableSize - event.size, tsMs);
+      return event.valid;
+    case 'QUOTE_REVALIDATED':
+      return true;
     case 'QUOTE_REMOVED':
     case 'QUOTE_INVALIDATED':
-    case 'QUOTE_REVALIDATED':
     case 'QUOTE_WITHDRAWN':
-      return;
+    case 'WITHDRAWN_QUOTE_FILLED':
+    case 'WITHDRAWN_QUOTE_RESTATED':
+      return false;
   }
 }

@@ -93,15 +93,19 @@ export class Tickers {
     if (isFill || isRestated || (change !== null && !isPrivate(quote))) this.#touched.set(pool.poolAddress, pool);
   }
 
-  /** The fills and trades from before the start, read from the log; told by the next `flush`. */
-  addPast(fills: FillWindow, trades: TradeVolume): void {
+  /**
+   * The fills and trades from before the start, read from the log; told by the next `flush`. `pools`: those with fills,
+   * and others.
+   */
+  addPast(fills: FillWindow, trades: TradeVolume, pools: Iterable<Pool>): void {
     this.#volume.addEarlier(trades);
+    this.#fills.addEarlier(fills);
     this.#hasPastTrades = true;
     // What was not known is known now.
     for (const [poolAddress, { pool }] of this.#tickers) this.#touched.set(poolAddress, pool);
-    for (const poolAddress of this.#fills.addEarlier(fills)) {
-      const ticker = this.#tickers.get(poolAddress);
-      if (ticker !== undefined) this.#touched.set(poolAddress, ticker.pool);
+    for (const pool of pools) {
+      this.#touched.set(pool.poolAddress, pool);
+      this.#nextMaturity = Math.min(this.#nextMaturity, pool.poolKey.maturity);
     }
   }
 
@@ -165,8 +169,9 @@ export class Tickers {
   #dropMatured(tsMs: number): void {
     if (tsMs < this.#nextMaturity * 1000) return;
     this.#nextMaturity = Infinity;
-    for (const [poolAddress, { pool }] of this.#tickers) {
-      const { maturity } = pool.poolKey;
+    const shown = Array.from(this.#tickers.values(), ({ pool }) => pool);
+    for (const { poolAddress, poolKey } of [...shown, ...this.#touched.values()]) {
+      const { maturity } = poolKey;
       if (maturity * 1000 <= tsMs) {
         this.#tickers.delete(poolAddress);
         this.#deployed.delete(poolAddress);

@@ -15,6 +15,7 @@ import { closed, onChain } from '../wire/primitives.js';
 import { parseQuery } from '../wire/query.js';
 import { compile } from '../wire/validation.js';
 import { readQuery } from './parse.js';
+import { answerAsOf, pastPointOf, type PastPorts } from './past-answers.js';
 import {
   chainNotServed,
   json,
@@ -137,7 +138,7 @@ export function bookRoute(
   pools: NamedPools,
   chainId: string,
   limits: BookRouteLimits,
-  answers: LargeAnswerRunner,
+  ports: PastPorts,
 ): Route {
   const schema = closed({ ...BookPath.properties, ...BookQuery.properties });
   const check = compile(onChain(schema, chainId), limits.schemaErrors);
@@ -154,8 +155,12 @@ export function bookRoute(
         const cause = { code: 'invalid_parameter', param: 'depth' } as const;
         return refuse(request, cause, `depth is ${depth}, at most ${limits.wsBookLevels}`);
       }
-      const poolAddress = pools.addressOf(query.value.pool);
-      if (poolAddress === null) return noPoolNamed(request, query.value.pool);
+      const { pool } = query.value;
+      const ofState = () => ({ type: 'BOOK', epoch: books.epoch, pool, depth }) as const;
+      const past = answerAsOf(request, caller, ports, query.value, ofState);
+      if (past !== null) return past;
+      const poolAddress = pools.addressOf(pool);
+      if (poolAddress === null) return noPoolNamed(request, pool);
       const view: BookView = { poolAddress, taker: null, depth };
       const read = (work: PacedWork): NetResponse => {
         const { epoch, seq, tsMs, levels } = books;
@@ -167,13 +172,14 @@ export function bookRoute(
         return json(text);
       };
       if (books.levels.rowsOf(view) <= limits.rowsPerSlice) return read(UNPACED);
-      return largeAnswer(answers, request, caller, read);
+      return largeAnswer(ports.answers, request, caller, read);
     },
   };
 }
 
 /** The pools at a glance, as the committed events leave them. */
 export interface TickersQueries {
+  readonly epoch: string;
   readonly tickerCount: number;
   /** Their pools. */
   tickerPools(): Iterable<Pool>;
@@ -212,7 +218,7 @@ export function tickersRoute(
   valuations: TickerValuations,
   chainId: string,
   limits: TickersRouteLimits,
-  answers: LargeAnswerRunner,
+  ports: PastPorts,
 ): Route {
   const checkQuery = compile(onChain(TickersQuery, chainId), limits.schemaErrors);
   return {
@@ -223,8 +229,16 @@ export function tickersRoute(
       const query = readQuery(request, checkQuery, limits.queryPairs);
       if (!query.ok) return refuse(request, query.code, query.error);
       if (query.value.chainId !== chainId) return refuse(request, 'unsupported_chain', chainNotServed(null, chainId));
+      const isValued = query.value.fields === 'valuation';
+      const ofState = () => ({ type: 'TICKERS', epoch: tickers.epoch }) as const;
+      const isPast = pastPointOf(query.value) !== null;
+      if (isValued && isPast) {
+        const cause = { code: 'invalid_parameter', param: 'fields' } as const;
+        return refuse(request, cause, 'Valuations are of the present alone');
+      }
+      const past = answerAsOf(request, caller, ports, query.value, ofState);
+      if (past !== null) return past;
       const write = async (work: PacedWork): Promise<NetResponse> => {
-        const isValued = query.value.fields === 'valuation';
         const more = isValued ? await valuations.prepare(tickers.tickerPools()) : undefined;
         let body = '';
         for (const { rows, text } of tickers.tickersJson(more)) {
@@ -235,7 +249,8 @@ export function tickersRoute(
         }
         return json(body);
       };
-      return tickers.tickerCount <= limits.rowsPerSlice ? write(UNPACED) : largeAnswer(answers, request, caller, write);
+      if (tickers.tickerCount <= limits.rowsPerSlice) return write(UNPACED);
+      return largeAnswer(ports.answers, request, caller, write);
     },
   };
 }

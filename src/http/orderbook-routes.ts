@@ -17,7 +17,7 @@ import type { QuoteJson } from '../wire/quote-json.js';
 import { compile } from '../wire/validation.js';
 import { type OrderAge, type OrderListLimits, OrderLists, type OrdersFound } from './order-lists.js';
 import { readJson } from './parse.js';
-import { answerPast, type PastQueries, pastPointOf, type StateQuery } from './past-answers.js';
+import { answerAsOf, type PastQueries, type StateQuery } from './past-answers.js';
 import { ResponseCache, type TaggedResponse, type TextDigest, answerConditional } from './response-cache.js';
 import { chainNotServed, largeAnswer, type LargeAnswerRunner, refuse, takerRefusal } from './responses.js';
 import type { Caller, Route } from './router.js';
@@ -141,11 +141,9 @@ export function orderbookRoutes(
       const { taker } = query.value as { readonly taker?: Hex | '*' };
       const refusal = takerRefusal(request, takers, caller, taker);
       if (refusal !== null) return refusal;
-      const point = ofState === null ? null : pastPointOf(query.value);
-      if (point === 'TWICE')
-        return refuse(request, 'invalid_parameter', 'asOfSeq, asOfBlock and asOfTime exclude each other');
-      if (ofState !== null && point !== null) {
-        return answerPast(request, caller, { past, answers }, { ...ofState(query.value, caller), point });
+      if (ofState !== null) {
+        const answer = answerAsOf(request, caller, { past, answers }, query.value, () => ofState(query.value, caller));
+        if (answer !== null) return answer;
       }
       const plan = planned(query.value, asked.poolAddress !== undefined, caller);
       const again = isOpen || plan.isOwn ? null : knownAnswer(request, caller);

@@ -3,7 +3,7 @@ import type { Hex } from '../engine/quote.js';
 import type { NetRequest, NetResponse } from '../net/net.js';
 import { rowsChargedForReading } from '../system/timers.js';
 import type { AsOfQuery } from '../wire/orderbook.js';
-import { json, largeAnswer, type LargeAnswerRunner, refuse, unavailable } from './responses.js';
+import { json, largeAnswer, type LargeAnswerRunner, noPoolNamed, refuse, unavailable } from './responses.js';
 import type { Caller } from './router.js';
 
 /** Which state of the past is meant: as of an event, a settlement block, or a moment of engine time in milliseconds. */
@@ -45,7 +45,10 @@ export type StateQuery =
       readonly isPage: boolean;
       readonly fields: 'instrument' | null;
     }
-  | { readonly type: 'BOOK_PROOF'; readonly poolAddress: Hex };
+  | { readonly type: 'BOOK_PROOF'; readonly poolAddress: Hex }
+  /** `pool`: an address, or the name of an option. `depth`: levels of each side. `epoch`: the feed's name of the log. */
+  | { readonly type: 'BOOK'; readonly epoch: string; readonly pool: string; readonly depth: number }
+  | { readonly type: 'TICKERS'; readonly epoch: string };
 
 /** A question about the log's past. */
 export type PastRequest = HistoryRequest | (StateQuery & { readonly point: PastPoint });
@@ -64,6 +67,8 @@ export type PastAnswer =
   /** Some of it is no longer kept. `oldest`: from where on all is. */
   | { readonly type: 'GONE'; readonly oldest: Pick<PastMoment, 'seq'> & Partial<PastMoment> }
   | { readonly type: 'NOT_REACHED' }
+  /** No pool that was deployed then has the name. */
+  | { readonly type: 'NO_POOL'; readonly pool: string }
   /** Too many questions wait, or nothing is kept that is close enough to the point. */
   | { readonly type: 'BUSY' }
   /** The answer is larger than what can be passed on. */
@@ -89,6 +94,22 @@ export interface PastPorts {
   readonly answers: LargeAnswerRunner;
 }
 
+/** Answers a query that names a point of the past; null: it is about the present. */
+export function answerAsOf(
+  request: NetRequest,
+  caller: Caller,
+  ports: PastPorts,
+  query: AsOfQuery,
+  ofState: () => StateQuery,
+): NetResponse | Promise<NetResponse> | null {
+  const point = pastPointOf(query);
+  if (point === null) return null;
+  if (point === 'TWICE') {
+    return refuse(request, 'invalid_parameter', 'asOfSeq, asOfBlock and asOfTime exclude each other');
+  }
+  return answerPast(request, caller, ports, { ...ofState(), point });
+}
+
 /** The answer of the log, made and charged as a large answer. */
 export function answerPast(
   request: NetRequest,
@@ -104,6 +125,8 @@ export function answerPast(
         return unavailable(request, 'busy', 'BUSY');
       case 'NOT_REACHED':
         return unavailable(request, 'event_not_reached', 'That point has not been reached yet');
+      case 'NO_POOL':
+        return noPoolNamed(request, answer.pool);
       case 'TOO_LARGE':
         return refuse(
           request,

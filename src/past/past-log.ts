@@ -1,16 +1,29 @@
 import type { Profile } from '../chain/contracts/deployments.js';
 import { Keccak256 } from '../auth/keccak256.js';
-import { OptionSeries } from '../chain/options/option-series.js';
+import { OptionSeries, PoolNames } from '../chain/options/option-series.js';
 import { type Hex, isPrivate, type Order } from '../engine/quote.js';
 import { OrderLists, type OrdersFound } from '../http/order-lists.js';
-import type { HistoryRequest, PastAnswer, PastPoint, PastRequest, StateQuery } from '../http/past-answers.js';
+import type {
+  HistoryRequest,
+  PastAnswer,
+  PastMoment,
+  PastPoint,
+  PastRequest,
+  StateQuery,
+} from '../http/past-answers.js';
 import { BookHash } from '../feed/book-hash.js';
+import { CommittedBook } from '../feed/committed-book.js';
+import { readLevels } from '../feed/level-topics.js';
+import { DAY_MS, FilledDay } from '../feed/past-fills.js';
+import { tickerJson, Tickers } from '../feed/tickers.js';
+import { TradeVolume } from '../feed/trade-volume.js';
 import type { Disk } from '../persistence/disk/disk.js';
 import { requireManifest } from '../persistence/format/manifest.js';
 import { LogHistory } from '../persistence/log/log-history.js';
+import type { BookResult, PastTickersResult } from '../wire/feed-messages.js';
 import { QuoteJson } from '../wire/quote-json.js';
 import { bookProof, type BookProofParts } from './book-proof.js';
-import { type LogNow, PastStates, type PastStatesLimits } from './past-states.js';
+import { type LogNow, type PastState, PastStates, type PastStatesLimits } from './past-states.js';
 import { findQuoteEvents, quoteHistoryJson } from './quote-history.js';
 
 export interface PastLogLimits extends PastStatesLimits {
@@ -18,6 +31,9 @@ export interface PastLogLimits extends PastStatesLimits {
   readonly pastSearchBytes: number;
   /** Quotes whose written text is kept. */
   readonly writtenQuotes: number;
+  /** Filled quotes, and trades, of the day before a state that are counted. */
+  readonly recentFills: number;
+  readonly tradesKept: number;
 }
 
 export interface PastLogOptions {
@@ -41,6 +57,7 @@ export class PastLog {
   readonly #plainJson: QuoteJson;
   readonly #namedJson: QuoteJson;
   readonly #proofParts: BookProofParts;
+  readonly #series: OptionSeries;
 
   static async open(disk: Disk, options: PastLogOptions): Promise<PastLog> {
     const { epoch, reorgDepth } = await requireManifest(disk);
@@ -53,6 +70,7 @@ export class PastLog {
     this.#options = options;
     const { chainId, profile, limits } = options;
     const series = new OptionSeries(profile);
+    this.#series = series;
     this.#plainJson = new QuoteJson(chainId, limits.writtenQuotes);
     this.#namedJson = new QuoteJson(chainId, limits.writtenQuotes, (pool) => series.instrument(pool));
     const keccak = new Keccak256();
@@ -71,7 +89,7 @@ export class PastLog {
   async #quoteHistory(request: BoundedRequest & HistoryRequest): Promise<PastAnswer> {
     const found = await findQuoteEvents(this.#history, request, this.#options.limits.pastSearchBytes);
     if (found.type === 'GONE') return { type: 'GONE', oldest: { seq: found.since } };
-    const body = Buffer.from(JSON.stringify(quoteHistoryJson(request.quoteId, found, this.#plainJson)));
+    const body = asJson(quoteHistoryJson(request.quoteId, found, this.#plainJson));
     const rowsRead = Math.ceil(found.bytesRead / BYTES_PER_ROW);
     return { type: 'FOUND', body, at: null, rows: found.events.length, rowsRead };
   }
@@ -84,8 +102,10 @@ export class PastLog {
     if (request.type === 'BOOK_PROOF') {
       const proof = bookProof(engine, request.poolAddress, this.#proofParts);
       const rows = proof.quotes.length + proof.invalid.length + proof.withdrawn.length;
-      return { type: 'FOUND', body: Buffer.from(JSON.stringify(proof)), at, rows, rowsRead: recordsRead };
+      return { type: 'FOUND', body: asJson(proof), at, rows, rowsRead: recordsRead };
     }
+    if (request.type === 'BOOK') return this.#book(request, state);
+    if (request.type === 'TICKERS') return this.#tickers(request, state);
     const lists = new OrderLists(request.fields === null ? this.#plainJson : this.#namedJson, NO_DIGEST, {
       rowsPerSlice: Infinity,
       rememberedAnswerBytes: 0,
@@ -101,13 +121,82 @@ export class PastLog {
     const rows = found.valid.length + found.invalid.length;
     return { type: 'FOUND', body, at, rows, rowsRead: recordsRead + candidates };
   }
+
+  #book({ epoch, pool, depth }: QueryOf<'BOOK'>, { engine, at, recordsRead }: FoundState): PastAnswer {
+    const names = new PoolNames(() => engine.pools(), this.#series);
+    const poolAddress = names.addressOf(pool);
+    if (poolAddress === null) return { type: 'NO_POOL', pool };
+    const deployed = engine.pool(poolAddress)?.pool;
+    const instrument = deployed === undefined ? null : names.nameOf(deployed);
+    const { bookHash } = this.#proofParts;
+    const orders = [...engine.ordersIn(poolAddress)];
+    const view = { poolAddress, taker: null, depth };
+    const { levelsHash, body } = readLevels(new CommittedBook(orders, bookHash), view, bookHash);
+    const book: BookResult = { epoch, seq: at.seq, tsMs: at.tsMs, poolAddress, instrument, levelsHash, ...body };
+    const rows = body.bids.length + body.asks.length;
+    return { type: 'FOUND', body: asJson(book), at, rows, rowsRead: recordsRead + orders.length };
+  }
+
+  /** As a service that starts with this state has them, once it has read the day before from its log. */
+  async #tickers({ epoch }: QueryOf<'TICKERS'>, { engine, at, recordsRead }: FoundState): Promise<PastAnswer> {
+    const { limits } = this.#options;
+    const orders = [...engine.known()];
+    const tickers = new Tickers({
+      book: new CommittedBook(orders, this.#proofParts.bookHash).book,
+      pools: Array.from(engine.pools(), ({ pool }) => pool),
+      maxRecentFills: limits.recentFills,
+      volume: new TradeVolume(limits.tradesKept),
+      hasPast: true,
+    });
+    const day = new FilledDay(limits);
+    const { isWhole, records } = await this.#countDay(day, at);
+    if (isWhole) day.addTo(tickers);
+    tickers.flush(at.tsMs);
+    const result: PastTickersResult = {
+      epoch,
+      seq: at.seq,
+      tsMs: at.tsMs,
+      tickers: Array.from(tickers.all(), (ticker) => ({ ...tickerJson(ticker), ...(!isWhole && UNKNOWN_FILLS) })),
+    };
+    const rowsRead = recordsRead + records + orders.length;
+    return { type: 'FOUND', body: asJson(result), at, rows: tickers.size, rowsRead };
+  }
+
+  /** Counts the events of the day before the moment. Not whole: some are not kept, or more than one answer reads. */
+  async #countDay(day: FilledDay, { index, tsMs }: PastMoment): Promise<{ isWhole: boolean; records: number }> {
+    const sinceMs = tsMs - DAY_MS;
+    const isBeginningKept = (await this.#history.droppedThroughSeq()) === 0;
+    let records = 0;
+    let firstMs = Infinity;
+    for await (const part of this.#history.recordsSince(sinceMs, index)) {
+      for (const { stamp, events } of part) {
+        firstMs = Math.min(firstMs, stamp.tsMs);
+        if (stamp.tsMs < sinceMs || stamp.index > index) continue;
+        for (const event of events) day.count({ event, tsMs: stamp.tsMs });
+      }
+      records += part.length;
+      if (records > this.#options.limits.pastReplayRecords) return { isWhole: false, records };
+    }
+    // What was dropped while it was read is missing as well.
+    const isAllKept = isBeginningKept && (await this.#history.droppedThroughSeq()) === 0;
+    return { isWhole: isAllKept || firstMs < sinceMs, records };
+  }
 }
+
+type QueryOf<T extends StateQuery['type']> = Extract<StateQuery, { readonly type: T }>;
+type FoundState = Extract<PastState, { readonly type: 'STATE' }>;
+
+const UNKNOWN_FILLS = { filledSize24h: null };
 
 /** Without the private quotes of other takers than these; null: with all. */
 function shownOf({ valid, invalid, next }: OrdersFound, takers: readonly Hex[] | null): OrdersFound {
   if (takers === null) return { valid, invalid, next };
   const isShown = ({ quote }: Order): boolean => !isPrivate(quote) || takers.includes(quote.taker);
   return { valid: valid.filter(isShown), invalid: invalid.filter(isShown), next };
+}
+
+function asJson(answer: object): Uint8Array {
+  return Buffer.from(JSON.stringify(answer));
 }
 
 /** Answers about the past have no entity tag. */

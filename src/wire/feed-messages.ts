@@ -1,7 +1,7 @@
 import Type, { type Static, type TSchema } from 'typebox';
 import { ERROR_CODE_NAMES } from './error-codes.js';
 import { TradeJson } from './market.js';
-import { DryRunResult, OrderbookQuote, PoolKeyJson, PostQuotesResult, TRANSIENT_REASONS } from './orderbook.js';
+import { asOf, DryRunResult, OrderbookQuote, PoolKeyJson, PostQuotesResult, TRANSIENT_REASONS } from './orderbook.js';
 import { Address, ChainId, closed, Hash, SafeUint, text, Uint256, UnixSeconds } from './primitives.js';
 import { RfqId, RfqJson, RfqStatusJson } from './rfq.js';
 import { type Channel, Epoch, FeedChannel, filterFields, MessageId, RfqByPoolAddress, RfqByPoolKey } from './socket.js';
@@ -391,6 +391,7 @@ export const BookQuery = closed({
   depth: Type.Optional(
     text<string>('^[1-9][0-9]{0,8}$', 'Levels of each side; by default and at most what ORDERBOOK shows.'),
   ),
+  ...asOf,
 });
 export type BookQuery = Static<typeof BookQuery>;
 
@@ -410,13 +411,26 @@ export const TickersResult = closed({ epoch: Epoch, seq: SafeUint, tsMs: SafeUin
 
 export type TickersResult = Static<typeof TickersResult>;
 
+/** Answer of GET /tickers as of the past. */
+export const PastTickersResult = closed({
+  ...TickersResult.properties,
+  tickers: Type.Array(
+    closed(
+      { ...TickerJson.properties, filledSize24h: nullable(Uint256) },
+      { description: 'As in the present, but `filledSize24h` may be null, too: less than the day before is kept.' },
+    ),
+  ),
+});
+export type PastTickersResult = Static<typeof PastTickersResult>;
+
 export const TickersQuery = closed({
   chainId: ChainId,
   fields: Type.Optional(
     Type.Enum(['valuation'], {
       type: 'string',
-      description: '`valuation`: each ticker has the name and an estimate of its option.',
+      description: '`valuation`: each ticker has the name and an estimate of its option. Of the present alone.',
     }),
   ),
+  ...asOf,
 });
 export type TickersQuery = Static<typeof TickersQuery>;

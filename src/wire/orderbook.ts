@@ -81,7 +81,7 @@ const Fields = Type.Optional(
 );
 
 /** The state of the past that an answer is of; none: the present. */
-const asOf = {
+export const asOf = {
   asOfSeq: Type.Optional(text<string>('^[0-9]{1,15}$', 'The answer as of this event of the log.')),
   asOfBlock: Type.Optional(text<string>('^[0-9]{1,15}$', 'The answer as of this block of the settlement chain.')),
   asOfTime: Type.Optional(text<string>('^[0-9]{1,15}$', 'The answer as of this engine time, milliseconds.')),

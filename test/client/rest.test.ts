@@ -38,6 +38,7 @@ t.test('each call has its route, and gives what was answered', async (t) => {
     ['GET /rfq_quotes', rest.rfqQuotes({ poolAddress, side: 'ask', taker })],
     ['GET /orders', rest.orders()],
     ['GET /tickers', rest.tickers()],
+    ['GET /tickers', rest.pastTickers({ asOfSeq: '7' })],
     [`GET /book/${poolAddress}`, rest.book(poolAddress)],
     ['GET /book/WETH-USDC-27NOV26-1800-C', rest.book('WETH-USDC-27NOV26-1800-C', { depth: '5' })],
     ['GET /trades', rest.trades({ provider: taker })],

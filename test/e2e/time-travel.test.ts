@@ -1,5 +1,7 @@
 import t from 'tap';
+import { OptionSeries } from '../../src/chain/options/option-series.js';
 import { startLocalChain } from '../../src/chain/dev/local-chain.js';
+import type { PastTickersResult } from '../../src/wire/feed-messages.js';
 import { Market, ONE } from '../chain/dev/market.js';
 import { RestClient } from './rest-client.js';
 import { startTestService } from './running-service.js';
@@ -14,19 +16,31 @@ const { taker, stranger } = market;
 const call = market.pool('testWETH', 1800n, true);
 const rest = new RestClient(running.httpUrl, running.apiKey);
 const about = `chainId=421613&poolAddress=${call.poolAddress}`;
+const instrument = new OptionSeries(chain.profile).instrument(call) ?? '';
 const paths = [
   `/orders?${about}`,
   `/quotes?${about}&side=ask&size=${ONE * 5n}`,
   `/quotes?${about}&side=ask&size=${ONE * 5n}&taker=${taker.address}`,
   `/orders?${about}&taker=${taker.address}&limit=2&fields=instrument`,
+  `/book/${call.poolAddress}?chainId=421613`,
+  `/book/${instrument}?chainId=421613&depth=1`,
+  '/tickers?chainId=421613',
 ];
 
-async function answers(more = ''): Promise<unknown[]> {
+/** `tsMs` is of the last event in the present, and of the last record in the past. Tickers have no certain order. */
+function timeless(body: unknown): unknown {
+  const { tsMs, tickers, ...rest } = body as { tsMs?: number; tickers?: { poolAddress: string }[] };
+  if (tsMs === undefined) return body;
+  const sorted = tickers?.sort((a, b) => (a.poolAddress < b.poolAddress ? -1 : 1));
+  return sorted === undefined ? rest : { ...rest, tickers: sorted };
+}
+
+async function answers(more = '', asked = paths): Promise<unknown[]> {
   const found: unknown[] = [];
-  for (const path of paths) {
+  for (const path of asked) {
     const { status, body } = await rest.get(`${path}${more}`);
     t.equal(status, 200, `${path}${more}`);
-    found.push(body);
+    found.push(timeless(body));
   }
   return found;
 }
@@ -56,11 +70,13 @@ async function after(step: () => Promise<unknown>): Promise<Moment> {
   }
 }
 
+const moments: Moment[] = [];
+
 await t.test('answers as of an event, a block and a time are those that were given then', async (t) => {
   const one = await market.sign(call);
   const two = await market.sign(call, { price: ONE / 20n, taker: taker.address });
   const three = await market.sign(call, { price: ONE / 30n });
-  const moments = [await after(() => market.publish(stranger.address, [one]))];
+  moments.push(await after(() => market.publish(stranger.address, [one])));
   moments.push(await after(() => market.publish(stranger.address, [two])));
   moments.push(await after(() => market.publish(stranger.address, [three])));
   moments.push(await after(() => market.fill(taker.address, one, ONE / 4n)));
@@ -77,11 +93,36 @@ await t.test('answers as of an event, a block and a time are those that were giv
   t.match(asOfTime, new RegExp(`tsMs=${tsMs}$`));
   const seq = /seq=([0-9]+)/.exec(asOfTime ?? '')?.[1];
   t.strictSame(await answers(`&asOfTime=${tsMs}`), await answers(`&asOfSeq=${seq}`));
-  t.strictSame(await answers('&asOfSeq=0'), [
+  t.strictSame(await answers('&asOfSeq=0', paths.slice(0, 4)), [
     { validQuotes: [], invalidQuotes: [] },
     [],
     [],
     { validQuotes: [], invalidQuotes: [], nextCursor: null },
+  ]);
+});
+
+await t.test('before a pool was deployed, it has no name, no levels and no ticker', async (t) => {
+  const { body: book } = await rest.get(`/book/${call.poolAddress}?chainId=421613&asOfSeq=0`);
+  t.match(book, { seq: 0, instrument: null, levelsHash: `0x${'0'.repeat(64)}`, bids: [], asks: [] });
+  t.match(await rest.get(`/book/${instrument}?chainId=421613&asOfSeq=0`), { status: 400 });
+  const { body: tickers } = await rest.get('/tickers?chainId=421613&asOfSeq=0');
+  t.match(tickers, { seq: 0, tickers: [] });
+  t.strictSame(tickers.tickers, []);
+});
+
+await t.test('a filled size is counted in the tickers as of the fill, and not before it', async (t) => {
+  const last = moments.at(-1)?.seq ?? 0;
+  const sizes: unknown[] = [];
+  for (const seq of [moments.at(-2)?.seq ?? 0, last]) {
+    const { body } = await rest.get(`/tickers?chainId=421613&asOfSeq=${seq}`);
+    const tickers = body.tickers as PastTickersResult['tickers'];
+    const ticker = tickers.find(({ poolAddress }) => poolAddress === call.poolAddress);
+    sizes.push([ticker?.filledSize24h, ticker?.volume24h]);
+  }
+  const filled = (ONE / 4n).toString();
+  t.strictSame(sizes, [
+    ['0', '0'],
+    [filled, filled],
   ]);
 });
 
@@ -93,5 +134,8 @@ await t.test('what is ahead of the log, or two points at once, is refused', asyn
     ['&asOfSeq=1&asOfBlock=1', 400],
     ['&asOfSeq=-1', 400],
   ];
-  for (const [more, status] of cases) t.equal((await rest.get(`${paths[0]}${more}`)).status, status, more);
+  for (const path of [paths[0], `/book/${call.poolAddress}?chainId=421613`, '/tickers?chainId=421613']) {
+    for (const [more, status] of cases) t.equal((await rest.get(`${path}${more}`)).status, status, `${path}${more}`);
+  }
+  t.equal((await rest.get('/tickers?chainId=421613&fields=valuation&asOfSeq=1')).status, 400);
 });

@@ -63,7 +63,7 @@ t.test('fills read from the log later on count in their own minute', async (t) =
   fills.add(poolA, quote, 1n, START_MS + DAY_MS);
   earlier.add(poolA, other, 100n, START_MS);
   earlier.add(poolA, quote, 2n, START_MS + MINUTE_MS);
-  t.strictSame([...fills.addEarlier(earlier)], [poolA]);
+  fills.addEarlier(earlier);
   t.equal(fills.total(poolA), 3n, 'and what is older than a day does not');
   fills.expire(START_MS + DAY_MS + MINUTE_MS);
   t.equal(fills.total(poolA), 1n);

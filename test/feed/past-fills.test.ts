@@ -111,6 +111,28 @@ t.test('what a reorg says of a quote that it leaves invalid is counted alike bef
   t.strictSame(filledOf(await restarted(fixture, events)), [6n, 2n]);
 });
 
+t.test('a first fill that only a reorg tells of is counted after a restart, too', async (t) => {
+  const fixture = new FeedFixture();
+  fixture.do(enter(sampleQuote({ n: 1 })));
+  const restated = [{ quoteId: quoteIdOf(1), state: { fillableSize: 6n, reason: null } }];
+  fixture.do({ type: 'REWIND_SETTLEMENT', position: at('settlement', 50, 1), settlementBlock: 50, restated });
+  t.strictSame(filledOf(fixture), [4n]);
+  t.strictSame(filledOf(await restarted(fixture, eventsOf(fixture))), [4n]);
+});
+
+t.test(
+  'a pool that was filled, and is neither quoted nor deployed any more, has a ticker after a restart',
+  async (t) => {
+    const fixture = new FeedFixture();
+    fixture.do(enter(sampleQuote({ n: 1 })));
+    const position = at('settlement', 51);
+    fixture.do({ type: 'FILL_QUOTE', quoteId: quoteIdOf(1), size: 3n, origin: originAt(51), position });
+    fixture.do({ type: 'CANCEL_QUOTE', quoteId: quoteIdOf(1), origin: originAt(51, 1), position });
+    t.strictSame(filledOf(fixture), [3n]);
+    t.strictSame(filledOf(await restarted(fixture, eventsOf(fixture))), [3n]);
+  },
+);
+
 t.test('others get their turn while the log is read', async (t) => {
   const { fixture, events } = pastOf();
   const { index, tsMs } = fixture.engine;

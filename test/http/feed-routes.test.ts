@@ -3,7 +3,7 @@ import t from 'tap';
 import { limits } from '../../src/config/limits.js';
 import type { EventHistory } from '../../src/feed/event-history.js';
 import { EventPages } from '../../src/feed/event-pages.js';
-import { eventsRoute, tickersRoute } from '../../src/http/feed-routes.js';
+import { bookRoute, eventsRoute, tickersRoute } from '../../src/http/feed-routes.js';
 import type { LargeAnswerRunner } from '../../src/http/responses.js';
 import { enter, POOL, sampleQuote } from '../engine/samples.js';
 import { chainId, FeedFixture } from '../feed/feed-fixture.js';
@@ -85,6 +85,7 @@ const limitsOfTickersRoute = { queryPairs: 20, schemaErrors: 5, rowsPerSlice: 2 
 /** So many tickers, two in a piece. */
 function tickers(tickerCount: number) {
   return {
+    epoch: '00000000000000e2',
     tickerCount,
     tickerPools: () => [],
     *tickersJson(more?: unknown) {
@@ -110,35 +111,38 @@ function answering(): { answers: LargeAnswerRunner; log: string[] } {
 
 t.test('few tickers are answered at once', async (t) => {
   const { answers, log } = answering();
-  const routes = [tickersRoute(tickers(2), noValuations, CHAIN_ID, limitsOfTickersRoute, answers)];
+  const routes = [tickersRoute(tickers(2), noValuations, CHAIN_ID, limitsOfTickersRoute, { past: null, answers })];
   t.match(await ask(routes, requestOf('GET', target)), { status: 200, text: '[1,2]' });
   t.strictSame(log, []);
 });
 
 t.test('many are written in slices that are charged', async (t) => {
   const { answers, log } = answering();
-  const routes = [tickersRoute(tickers(4), noValuations, CHAIN_ID, limitsOfTickersRoute, answers)];
+  const routes = [tickersRoute(tickers(4), noValuations, CHAIN_ID, limitsOfTickersRoute, { past: null, answers })];
   t.match(await ask(routes, requestOf('GET', target)), { status: 200, text: '[1,2,1,2]' });
   t.strictSame(log, ['2 rows, 3 bytes', 'turn', '2 rows, 4 bytes', 'turn']);
 });
 
 t.test('many are refused where too many large answers of the key wait', async (t) => {
   const routes = [
-    tickersRoute(tickers(4), noValuations, CHAIN_ID, limitsOfTickersRoute, { run: () => ({ retryAfterMs: 1_000 }) }),
+    tickersRoute(tickers(4), noValuations, CHAIN_ID, limitsOfTickersRoute, {
+      past: null,
+      answers: { run: () => ({ retryAfterMs: 1_000 }) },
+    }),
   ];
   t.match(await ask(routes, requestOf('GET', target)), { status: 429, headers: { 'retry-after': '1' } });
 });
 
 t.test('another chain is refused before anything is written', async (t) => {
   const { answers, log } = answering();
-  const routes = [tickersRoute(tickers(4), noValuations, CHAIN_ID, limitsOfTickersRoute, answers)];
+  const routes = [tickersRoute(tickers(4), noValuations, CHAIN_ID, limitsOfTickersRoute, { past: null, answers })];
   t.equal((await ask(routes, requestOf('GET', '/tickers?chainId=1'))).status, 400);
   t.strictSame(log, []);
 });
 
 t.test('nothing is written for a client that went away while it waited', async (t) => {
   const { answers, log } = answering();
-  const routes = [tickersRoute(tickers(4), noValuations, CHAIN_ID, limitsOfTickersRoute, answers)];
+  const routes = [tickersRoute(tickers(4), noValuations, CHAIN_ID, limitsOfTickersRoute, { past: null, answers })];
   await ask(routes, { ...requestOf('GET', target), aborted: true });
   t.strictSame(log, []);
 });
@@ -146,9 +150,45 @@ t.test('nothing is written for a client that went away while it waited', async (
 t.test('valuations are prepared for the clients that ask for them alone', async (t) => {
   const { answers } = answering();
   const valuations = { prepare: () => Promise.resolve(() => ({ instrument: null })) };
-  const routes = [tickersRoute(tickers(2), valuations, CHAIN_ID, limitsOfTickersRoute, answers)];
+  const routes = [tickersRoute(tickers(2), valuations, CHAIN_ID, limitsOfTickersRoute, { past: null, answers })];
   t.match(await ask(routes, requestOf('GET', target)), { text: '[1,2]' });
   t.match(await ask(routes, requestOf('GET', `${target}&fields=valuation`)), { text: '[more,1,2]' });
   const other = await ask(routes, requestOf('GET', `${target}&fields=other`));
   t.match(JSON.parse(other.text), [{ keyword: 'enum', instancePath: '/fields' }]);
+});
+
+t.test('tickers of the past are refused without a log, with two points, and with valuations', async (t) => {
+  const { answers, log } = answering();
+  const routes = [tickersRoute(tickers(2), noValuations, CHAIN_ID, limitsOfTickersRoute, { past: null, answers })];
+  const cases: [string, number, RegExp][] = [
+    ['asOfSeq=1', 410, /This service keeps no log/],
+    ['asOfSeq=1&asOfTime=5', 400, /asOfSeq, asOfBlock and asOfTime exclude each other/],
+    ['asOfBlock=1&fields=valuation', 400, /Valuations are of the present alone/],
+    ['asOfTime=1.5', 400, /pattern/],
+  ];
+  for (const [more, status, text] of cases) {
+    t.match(await ask(routes, requestOf('GET', `${target}&${more}`)), { status, text }, more);
+  }
+  t.strictSame(log, []);
+});
+
+t.test('the question about a past book names the log, the pool and the levels', async (t) => {
+  const asked: unknown[] = [];
+  const past = {
+    ask: async (question: object) => {
+      asked.push(question);
+      return { type: 'NO_POOL', pool: 'SOME-NAME' } as const;
+    },
+  };
+  const fixture = new FeedFixture();
+  const pools = { addressOf: () => POOL.poolAddress, instrumentAt: () => null };
+  const ports = { past, answers: answersAtOnce() };
+  const routes = [bookRoute(fixture.feed, pools, CHAIN_ID, { ...limits, wsBookLevels: 9 }, ports)];
+  const named = await ask(routes, requestOf('GET', `/book/SOME-NAME?chainId=${CHAIN_ID}&depth=3&asOfSeq=7`));
+  t.match(named, { status: 400, text: /SOME-NAME/ });
+  const { epoch } = fixture.feed;
+  t.strictSame(asked, [{ type: 'BOOK', epoch, pool: 'SOME-NAME', depth: 3, point: { type: 'SEQ', seq: 7 } }]);
+  const deep = await ask(routes, requestOf('GET', `/book/SOME-NAME?chainId=${CHAIN_ID}&depth=10&asOfSeq=7`));
+  t.match(deep, { status: 400, text: /depth is 10, at most 9/ });
+  t.equal(asked.length, 1);
 });

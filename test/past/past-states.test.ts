@@ -1,16 +1,21 @@
 import t from 'tap';
 import { deployments } from '../../src/chain/contracts/deployments.js';
+import { limits } from '../../src/config/limits.js';
 import type { Engine } from '../../src/engine/engine.js';
 import type { OrdersQuery } from '../../src/engine/queries.js';
 import type { Hex, Side } from '../../src/engine/quote.js';
+import { Feed } from '../../src/feed/feed.js';
 import { OrderLists } from '../../src/http/order-lists.js';
 import type { PastPoint } from '../../src/http/past-answers.js';
 import { snapshotIndexes, snapshotName } from '../../src/persistence/format/file-names.js';
 import { readManifest } from '../../src/persistence/format/manifest.js';
+import { LogHistory } from '../../src/persistence/log/log-history.js';
 import type { OpenLogOptions } from '../../src/persistence/recovery/open-log.js';
 import { PastLog } from '../../src/past/past-log.js';
 import { PastStates } from '../../src/past/past-states.js';
+import type { BookResult, PastTickersResult } from '../../src/wire/feed-messages.js';
 import { QuoteJson } from '../../src/wire/quote-json.js';
+import { keccak256 } from '../feed/keccak.js';
 import { MemoryDisk } from '../persistence/memory-disk.js';
 import { World } from '../persistence/world.js';
 import { SeededRandom } from '../simulation/seeded-random.js';
@@ -20,7 +25,14 @@ t.comment(`SEED=${seed}`);
 const CHAIN_ID = '421613';
 const [deployment] = deployments;
 if (deployment === undefined) throw new Error('there are deployments');
-const LIMITS = { pastReplayRecords: 1_000, pastEngines: 2, pastSearchBytes: 1 << 30, writtenQuotes: 100 };
+const LIMITS = {
+  pastReplayRecords: 1_000,
+  pastEngines: 2,
+  pastSearchBytes: 1 << 30,
+  writtenQuotes: 100,
+  recentFills: 10_000,
+  tradesKept: 10_000,
+};
 const WITHOUT_BOUND = 1_000_000_000_000_000;
 
 /** What the running engine was after one record. */
@@ -111,7 +123,7 @@ async function recordedLog(records: number, options: Partial<OpenLogOptions>) {
   const disk = new MemoryDisk(world.disk.fileNames().map((name) => [name, world.disk.contentOf(name)]));
   const manifest = await readManifest(disk);
   if (manifest === null) throw new Error('a log that was opened has its stamp');
-  return { disk, seen, reorgDepth: manifest.reorgDepth };
+  return { disk, seen, reorgDepth: manifest.reorgDepth, epoch: manifest.epoch };
 }
 
 const log = await recordedLog(400, {});
@@ -186,6 +198,90 @@ await t.test('answers as of each event are those that the running engine gave', 
     }
   }
   t.ok(compared > 500, `${compared} answers`);
+});
+
+const EPOCH = '00000000000000e3';
+
+/** Of an answer of GET /tickers; two states may list them in another order. */
+function tickersOf(answer: string): readonly PastTickersResult['tickers'][number][] {
+  const { tickers } = JSON.parse(answer) as PastTickersResult;
+  return [...tickers].sort((a, b) => (a.poolAddress < b.poolAddress ? -1 : 1));
+}
+
+interface FeedAnswers {
+  readonly books: ReadonlyMap<Hex, object>;
+  readonly tickers: ReturnType<typeof tickersOf>;
+}
+
+/** What a feed that sees the whole log go by says after each record, by the record's index. */
+async function answersOfFeed(depth: number): Promise<Map<number, FeedAnswers>> {
+  const feed = new Feed({
+    chainId: CHAIN_ID,
+    epoch: EPOCH,
+    start: { index: 0, seq: 0, tsMs: 0, orders: [], pools: [] },
+    older: null,
+    quoteJson,
+    keccak256,
+    publish: () => undefined,
+    limits,
+  });
+  const answers = new Map<number, FeedAnswers>();
+  const pools = new Set<Hex>();
+  for await (const records of new LogHistory(log.disk, log.epoch).recordsAfter(-1, seen.length)) {
+    for (const record of records) {
+      feed.onRecords([record]);
+      const tickers = tickersOf([...feed.tickersJson()].map(({ text }) => text).join(''));
+      for (const { poolAddress } of tickers) pools.add(poolAddress);
+      const bookOf = (poolAddress: Hex) => feed.levels.read({ poolAddress, taker: null, depth });
+      answers.set(record.stamp.index, { books: new Map([...pools].map((pool) => [pool, bookOf(pool)])), tickers });
+    }
+  }
+  return answers;
+}
+
+await t.test('books and tickers as of each event are those of a feed that saw the log go by', async (t) => {
+  const live = await answersOfFeed(2);
+  const past = await PastLog.open(log.disk, { chainId: CHAIN_ID, profile: deployment, limits: LIMITS });
+  const found = { levels: 0, filled: 0, traded: 0 };
+  for (const point of points().filter(({ type }) => type === 'SEQ')) {
+    const wanted = live.get(expected(point)?.index ?? 0);
+    if (wanted === undefined) throw new Error(`nothing was recorded at ${JSON.stringify(point)}`);
+    for (const [pool, book] of wanted.books) {
+      const answer = await past.answer({ type: 'BOOK', epoch: EPOCH, pool, depth: 2, point, ...now });
+      if (answer.type !== 'FOUND') throw new Error(`the answer is ${answer.type}`);
+      const { bids, asks, levelsHash } = JSON.parse(textOf(answer.body)) as BookResult;
+      t.strictSame({ levelsHash, body: { bids, asks } }, book, `${JSON.stringify(point)}: ${pool}`);
+      found.levels += bids.length + asks.length;
+    }
+    const answer = await past.answer({ type: 'TICKERS', epoch: EPOCH, point, ...now });
+    if (answer.type !== 'FOUND') throw new Error(`the answer is ${answer.type}`);
+    t.strictSame(tickersOf(textOf(answer.body)), wanted.tickers, JSON.stringify(point));
+    found.filled += wanted.tickers.filter(({ filledSize24h }) => filledSize24h !== '0').length;
+    found.traded += wanted.tickers.filter(({ volume24h }) => volume24h !== '0').length;
+  }
+  t.ok(
+    Object.values(found).every((count) => count > 10),
+    JSON.stringify(found),
+  );
+});
+
+await t.test('tickers do not say what was filled in a day that is not kept, or is too long to read', async (t) => {
+  const { disk, seen: all } = await recordedLog(400, { retainLogBytes: 0 });
+  const last = all.at(-1);
+  if (last === undefined) throw new Error('something was recorded');
+  const until = { throughIndex: last.index, nowMs: last.tsMs };
+  const question = { type: 'TICKERS', epoch: EPOCH, point: { type: 'SEQ', seq: last.seq }, ...until } as const;
+  const tickersFrom = async (from: MemoryDisk, pastReplayRecords: number) => {
+    const options = { chainId: CHAIN_ID, profile: deployment, limits: { ...LIMITS, pastReplayRecords } };
+    const answer = await (await PastLog.open(from, options)).answer(question);
+    return answer.type === 'FOUND' ? tickersOf(textOf(answer.body)) : [];
+  };
+  const partlyKept = await tickersFrom(disk, 1_000);
+  const tooLong = await tickersFrom(new MemoryDisk(log.disk.files), 70);
+  for (const tickers of [partlyKept, tooLong]) {
+    t.ok(tickers.length > 0);
+    for (const { filledSize24h, volume24h } of tickers) t.strictSame([filledSize24h, volume24h], [null, null]);
+  }
 });
 
 await t.test('a point that the log has not come to is not answered', async (t) => {

@@ -47,6 +47,30 @@ async def test_a_signed_quote_is_published_and_read_back(service: Service) -> No
 
 
 @run_async
+async def test_answers_of_the_past_are_those_that_were_given(service: Service) -> None:
+    async with service.client() as client:
+        pool = service.pool(7)
+        address = pool["poolAddress"]
+        before = await client.rest.book(address)
+        signed = client.sign_quote(service.maker, pool, side="ask", price=ONE // 20, size=ONE)
+        await client.rest.post_quotes([signed.posted])
+        now = await client.rest.book(address)
+        assert len(now["asks"]) == 1
+        for book in (before, now):
+            past = await client.rest.book(address, as_of={"seq": book["seq"]})
+            assert past["asks"] == book["asks"]
+            found = await client.rest.quotes(pool_address=address, side="ask", size=1, as_of={"seq": book["seq"]})
+            assert len(found) == len(book["asks"])
+            orders = await client.rest.orders(pool_address=address, as_of={"seq": book["seq"]})
+            assert len(orders["validQuotes"]) == len(book["asks"])
+            tickers = await client.rest.past_tickers({"seq": book["seq"]})
+            (ticker,) = (each for each in tickers["tickers"] if each["poolAddress"] == address)
+            assert (ticker["ask"] is None) == (len(book["asks"]) == 0)
+        with pytest.raises(ApiError, match="exclude each other"):
+            await client.rest.past_tickers({"seq": 1, "time": 1})
+
+
+@run_async
 async def test_refusals_are_errors_with_their_reasons(service: Service) -> None:
     async with service.client() as client:
         with pytest.raises(ApiError, match="poolAddress must match pattern") as caught:

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from .errors import ApiError, QuotebookError
 from .sign_in import Credentials
 from .wire import (
+    AsOf,
     Book,
     CheckedQuote,
     DeployedPools,
@@ -21,6 +22,7 @@ from .wire import (
     Option,
     OrderbookQuote,
     Orders,
+    PastTickers,
     Pool,
     PostedQuote,
     PostedQuotes,
@@ -74,6 +76,7 @@ class Rest:
         size: int,
         provider: str | None = None,
         taker: str | None = None,
+        as_of: AsOf | None = None,
     ) -> list[OrderbookQuote]:
         """The best quotes that cover `size` (1e-18); with `taker` the taker's private ones are merged in."""
         query: _Query = {
@@ -82,6 +85,7 @@ class Rest:
             "size": size,
             "provider": provider,
             "taker": taker,
+            **_as_of(as_of),
         }
         return cast("list[OrderbookQuote]", await self._get("/quotes", self._of_chain(query)))
 
@@ -101,6 +105,7 @@ class Rest:
         quote_ids: Sequence[str] | None = None,
         limit: int | None = None,
         cursor: str | None = None,
+        as_of: AsOf | None = None,
     ) -> Orders:
         """Orders by any mix of filters, newest first. Of `quote_ids` give 40 at a time over a network."""
         if quote_ids is not None and len(quote_ids) == 0:
@@ -118,16 +123,22 @@ class Rest:
             "quoteIds": quote_ids,
             "limit": limit,
             "cursor": cursor,
+            **_as_of(as_of),
         }
         return cast(Orders, await self._get("/orders", self._of_chain(query)))
 
-    async def book(self, pool: str, *, depth: int | None = None) -> Book:
+    async def book(self, pool: str, *, depth: int | None = None, as_of: AsOf | None = None) -> Book:
         """The price levels of a pool's public quotes. `pool`: its address, or the name of its option."""
-        return cast(Book, await self._get(f"/book/{url_quote(pool, safe='')}", self._of_chain({"depth": depth})))
+        query = self._of_chain({"depth": depth, **_as_of(as_of)})
+        return cast(Book, await self._get(f"/book/{url_quote(pool, safe='')}", query))
 
     async def tickers(self) -> Tickers:
         """Every pool's best prices, and what was filled in 24 hours."""
         return cast(Tickers, await self._get("/tickers", self._of_chain({})))
+
+    async def past_tickers(self, as_of: AsOf) -> PastTickers:
+        """The same as of a past event, block or time."""
+        return cast(PastTickers, await self._get("/tickers", self._of_chain(_as_of(as_of))))
 
     async def post_quotes(self, quotes: Iterable[PostedQuote]) -> PostedQuotes:
         """Publishes 1 to 1,000 signed quotes. The next `quotes` returns what is in `created`."""
@@ -245,6 +256,11 @@ def _query_string(query: _Query) -> str:
         else:
             pairs.extend(f"{name}[]={url_quote(item, safe='')}" for item in value)
     return f"?{'&'.join(pairs)}" if pairs else ""
+
+
+def _as_of(point: AsOf | None) -> _Query:
+    point = point or {}
+    return {"asOfSeq": point.get("seq"), "asOfBlock": point.get("block"), "asOfTime": point.get("time")}
 
 
 def _digits(number: Number) -> str:

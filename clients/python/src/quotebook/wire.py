@@ -114,6 +114,31 @@ class Tickers(TypedDict):
     tickers: list[Ticker]
 
 
+class PastTicker(TypedDict):
+    poolAddress: str
+    poolKey: PoolKey
+    bid: BestPrice | None
+    ask: BestPrice | None
+    #: None: not all of the day before is kept.
+    filledSize24h: str | None
+    volume24h: str | None
+
+
+class PastTickers(TypedDict):
+    epoch: str
+    seq: int
+    tsMs: int
+    tickers: list[PastTicker]
+
+
+class AsOf(TypedDict, total=False):
+    """A point of the past: one of an event, a settlement block, or engine time in milliseconds."""
+
+    seq: int
+    block: int
+    time: int
+
+
 class CoverLeg(TypedDict):
     take: str
     quote: OrderbookQuote
