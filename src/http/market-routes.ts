@@ -119,11 +119,14 @@ export function marketRoutes(parts: MarketRouteParts): Route[] {
   }
 }
 
-function filterOf(query: Partial<Pick<TradesQuery, 'poolAddress' | 'provider' | 'side' | 'from' | 'to'>>): TradeFilter {
+function filterOf(
+  query: Partial<Pick<TradesQuery, 'poolAddress' | 'provider' | 'taker' | 'side' | 'from' | 'to'>>,
+): TradeFilter {
   const lower = (address: string | undefined): Hex | null => (address?.toLowerCase() as Hex | undefined) ?? null;
   return {
     poolAddress: lower(query.poolAddress),
     provider: lower(query.provider),
+    taker: lower(query.taker),
     isBuy: query.side === undefined ? null : query.side === 'buy',
     from: Number(query.from ?? 0),
     to: query.to === undefined ? Infinity : Number(query.to),

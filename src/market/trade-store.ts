@@ -13,6 +13,7 @@ export interface TradeFilter {
   /** Null: any. */
   readonly isBuy: boolean | null;
   readonly provider: Hex | null;
+  readonly taker: Hex | null;
   /** Unix seconds, both included. */
   readonly from: number;
   readonly to: number;
@@ -135,9 +136,10 @@ export class TradeStore {
   }
 }
 
-function matches(trade: PlacedTrade, { poolAddress, isBuy, provider, from, to }: TradeFilter): boolean {
+function matches(trade: PlacedTrade, { poolAddress, isBuy, provider, taker, from, to }: TradeFilter): boolean {
   if (poolAddress !== null && trade.pool.poolAddress !== poolAddress) return false;
   if (isBuy !== null && trade.isBuy !== isBuy) return false;
   if (provider !== null && trade.provider !== provider) return false;
+  if (taker !== null && trade.taker !== taker) return false;
   return trade.time >= from && trade.time <= to;
 }

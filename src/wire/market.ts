@@ -15,6 +15,7 @@ const traded = {
 export const TradesQuery = closed({
   ...traded,
   provider: Type.Optional(Address),
+  taker: Type.Optional(Address),
   side: Type.Optional(
     Type.Enum(['buy', 'sell'], { type: 'string', description: 'What the taker did. Absent: either.' }),
   ),

@@ -1,5 +1,8 @@
-import { createServer, type AddressInfo } from 'node:net';
 import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { OrderbookClient } from 'quotebook/client';
 import { QuoteManager, Trader, type TradingWallet } from 'quotebook/client/trading';
 import t from 'tap';
@@ -18,14 +21,14 @@ import { erc20Abi, LONG, optionTokenAbi, orderbookStreamAbi, poolAbi, SHORT } fr
 import { startLocalChain } from '../../src/chain/dev/local-chain.js';
 import { systemPorts, type Fetch, type SocketConstructor } from '../../src/client/ports.js';
 import type { Hex } from '../../src/engine/quote.js';
+import type { TradesResult } from '../../src/wire/market.js';
 import { systemClock, systemRandom } from '../../src/system/clock.js';
 import { WebSocket } from 'ws';
 import { QUOTE_TYPES } from '../auth/quote-types.js';
 import { MemoryKeyFiles } from '../auth/memory-key-files.js';
 import { Market, ONE } from '../chain/dev/market.js';
-import { MemoryJournal } from '../engine/memory-journal.js';
 import { untilAnswer } from '../until.js';
-import { newEngine, startTestService, type TestService } from './running-service.js';
+import { startTestService, type TestService } from './running-service.js';
 
 /** How long the market is disturbed. */
 const RUN_MS = process.env.QUOTEBOOK_TEST_LONG === undefined ? 40_000 : 600_000;
@@ -63,9 +66,11 @@ const keys = await KeyStore.open({
 });
 t.teardown(() => keys.close());
 const { key: makerKey } = await keys.create('free', 'maker');
-const [engine, journal] = [newEngine(), new MemoryJournal()];
+// A real log: after a restart the service reads the earlier fills from it.
+const dataDir = await mkdtemp(path.join(tmpdir(), 'quotebook-'));
+t.teardown(() => rm(dataDir, { recursive: true, force: true }));
 const start = () =>
-  startTestService({ chain, port, keys, engine, journal, limits: { wsHeartbeatMs: 200, lowerHeadMs: 100 } });
+  startTestService({ chain, port, keys, dataDir, keepsLog: true, limits: { wsHeartbeatMs: 200, lowerHeadMs: 100 } });
 let service: TestService = await start();
 t.teardown(() => service.stop());
 
@@ -253,7 +258,7 @@ async function reorg(): Promise<void> {
   await market.moveTimeTo(now + 1);
 }
 
-/** The service's positions and balances of an account equal the contracts'. Retried while a block comes in between. */
+/** The service's fills, positions and balances of an account equal the contracts'. Retried while a block comes in between. */
 async function compareAccount(account: Hex): Promise<void> {
   const end = Date.now() + 20_000;
   for (;;) {
@@ -267,6 +272,8 @@ async function compareAccount(account: Hex): Promise<void> {
 interface AccountView {
   readonly positions: readonly string[];
   readonly balances: readonly number[];
+  /** Of both sides of a fill, the newest first. */
+  readonly fills: readonly string[];
 }
 
 async function byRoutes(account: Hex): Promise<AccountView> {
@@ -274,13 +281,24 @@ async function byRoutes(account: Hex): Promise<AccountView> {
     const url = `http://127.0.0.1:${port}/account/${route}?walletAddr=${account}`;
     return (await fetch(url, { headers: { 'x-apikey': service.apiKey } })).json();
   };
-  const [options, collateral] = (await Promise.all([get('option_balances'), get('collateral_balances')])) as [
+  const [options, collateral, made, taken] = (await Promise.all([
+    get('option_balances'),
+    get('collateral_balances'),
+    takerClient.rest.trades({ provider: account, limit: '999' }),
+    takerClient.rest.trades({ taker: account, limit: '999' }),
+  ])) as [
     { open: { token_address: Hex; exposure: string; amount: number }[] },
     { success: { symbol: string; balance: number }[] },
+    TradesResult,
+    TradesResult,
   ];
+  const fills = [...made.trades, ...taken.trades].map(({ txHash, logIndex, poolAddress, quoteId, side, size, fee }) =>
+    [txHash, logIndex, poolAddress, quoteId, side, size, fee].join(' '),
+  );
   const positions = options.open.map(({ token_address, exposure, amount }) => `${token_address} ${exposure} ${amount}`);
   const balance = (symbol: string) => collateral.success.find((each) => each.symbol === symbol)?.balance ?? -1;
-  return { positions: positions.sort(), balances: [balance('testWETH'), balance('USDC')] };
+  const balances = [balance('testWETH'), balance('USDC')];
+  return { positions: positions.sort(), balances, fills: fills.sort() };
 }
 
 async function byContracts(account: Hex): Promise<AccountView> {
@@ -307,8 +325,26 @@ async function byContracts(account: Hex): Promise<AccountView> {
       return Number(formatUnits(await market.balance(address, account), decimals));
     }),
   );
-  return { positions: positions.sort(), balances };
+  return { positions: positions.sort(), balances, fills: (await fillsOf(account)).sort() };
 }
+
+/** By the pools' own logs, of the branch that counts. */
+async function fillsOf(account: Hex): Promise<string[]> {
+  const found = {
+    address: pools.map(({ poolAddress }) => poolAddress),
+    abi: poolAbi,
+    eventName: 'FillQuoteOB',
+  } as const;
+  const logs = await market.client.getContractEvents({ ...found, fromBlock: 0n, strict: true });
+  return logs.flatMap(({ args, address, transactionHash, logIndex }) => {
+    const fee = args.protocolFee + args.totalReferralRebate;
+    const side = args.isBuy ? 'buy' : 'sell';
+    const fill = [transactionHash, logIndex, address, args.quoteOBHash, side, args.contractSize, fee].join(' ');
+    return [args.provider, args.user].filter((party) => isSame(party, account)).map(() => fill);
+  });
+}
+
+const isSame = (a: string, b: string): boolean => a.toLowerCase() === b.toLowerCase();
 
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
@@ -364,6 +400,7 @@ t.test('through fills, requests, reorgs and restarts a manager never offers more
     }),
   );
   t.ok(worst <= SIZE && worst > 0n, `at most ${formatEther(worst)} of ${formatEther(SIZE)}`);
+  t.ok((await fillsOf(maker.address)).length > 0, 'fills were compared');
   t.ok(counts.POSTED > 5 && counts.FILLED > 0 && fills > 0 && reorgs > 0, 'it quoted and was filled');
   await compareAccount(maker.address);
   await compareAccount(taker.address);

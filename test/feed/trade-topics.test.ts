@@ -57,7 +57,7 @@ const sorted = (trades: Iterable<TradeJson>) => [...trades].map((trade) => JSON.
 function rowsOf(fixture: FeedFixture, { poolAddress, provider }: Selected): string[] {
   const store = new TradeStore(1_000, Number.MAX_SAFE_INTEGER);
   for (const { events } of fixture.committed) for (const event of events) store.apply(event);
-  const all = { isBuy: null, from: 0, to: Infinity };
+  const all = { isBuy: null, taker: null, from: 0, to: Infinity };
   const found = store.newest({ ...all, poolAddress: poolAddress ?? null, provider: provider ?? null }, null);
   return sorted([...found].map((trade) => tradeJson(trade, trade, null)));
 }

@@ -31,7 +31,7 @@ const undone = (blockNumber: number): TradesUndone => ({ type: 'TRADES_UNDONE', 
 
 /** By the trades of GET /trades. */
 function sums(store: TradeStore, nowSeconds: number): bigint[] {
-  const day = { isBuy: null, provider: null, from: nowSeconds - DAY + 1, to: Infinity };
+  const day = { isBuy: null, provider: null, taker: null, from: nowSeconds - DAY + 1, to: Infinity };
   return POOLS.map(({ poolAddress }) =>
     [...store.newest({ ...day, poolAddress }, null)].reduce((sum, { size }) => sum + size, 0n),
   );

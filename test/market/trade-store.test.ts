@@ -1,13 +1,14 @@
 import fc from 'fast-check';
 import t from 'tap';
 import type { EngineEvent } from '../../src/engine/event.js';
+import type { Hex } from '../../src/engine/quote.js';
 import { TradeHistory } from '../../src/market/trade-history.js';
 import { type Candle, type PlacedTrade, TradeStore } from '../../src/market/trade-store.js';
 import { blockHashOf, MAKER, POOL, quoteIdOf, samplePool, TAKER, txHashOf } from '../engine/samples.js';
 import { ManualClock } from '../system/manual-clock.js';
 
 const POOLS = [POOL, samplePool(1)];
-const ALL = { poolAddress: null, isBuy: null, provider: null, from: 0, to: Infinity };
+const ALL = { poolAddress: null, isBuy: null, provider: null, taker: null, from: 0, to: Infinity };
 const DAY = 86_400;
 
 /** A trade on a branch: block n is at 30 n seconds. */
@@ -101,6 +102,22 @@ t.test('pages go on where the last one ended, through a filter', (t) => {
     [...store.newest(filter, first ?? null)].map(({ blockNumber }) => blockNumber),
     [6, 3],
   );
+  t.end();
+});
+
+t.test('a filter by the taker leaves out what others took, and so do its pages', (t) => {
+  const store = new TradeStore(1000, DAY);
+  const takerOf = (block: number): Hex => (block % 2 === 0 ? TAKER : MAKER);
+  for (let block = 1; block <= 6; block += 1) {
+    const event = traded(block, 0);
+    store.apply({ ...event, trade: { ...event.trade, taker: takerOf(block) } });
+  }
+  const blocks = (taker: Hex | null, before: PlacedTrade | null): number[] =>
+    Array.from(store.newest({ ...ALL, taker }, before), ({ blockNumber }) => blockNumber);
+  t.strictSame(blocks(TAKER, null), [6, 4, 2]);
+  const [newest = null] = store.newest({ ...ALL, taker: TAKER }, null);
+  t.strictSame(blocks(TAKER, newest), [4, 2]);
+  t.strictSame(blocks(null, newest), [5, 4, 3, 2, 1]);
   t.end();
 });
 

@@ -40,6 +40,9 @@ async def test_books_follow_what_is_posted_and_filled(service: Service) -> None:
         assert best is not None
         service.fill(dict(best), ONE // 2)
         fill = await anext(stream)
+        (row,) = (await client.rest.trades(pool_address=address, taker=service.taker, limit=1))["trades"]
+        assert (row["quoteId"], row["size"], row["side"]) == (best["quoteId"], str(ONE // 2), "buy")
+        assert (await client.rest.trades(pool_address=address, taker=service.maker.address))["trades"] == []
         assert (fill["type"], fill["size"]) == ("FILL_QUOTE", str(ONE // 2))
         assert fill["cause"] is not None and fill["cause"]["chain"] == "settlement"
         await until(lambda: levels.book.asks and levels.book.asks[0].size == ONE * 3 // 2)

@@ -30,6 +30,7 @@ from .wire import (
     Settled,
     Side,
     Tickers,
+    Trades,
     VaultQuote,
     VerifiedSignIn,
 )
@@ -139,6 +140,31 @@ class Rest:
     async def past_tickers(self, as_of: AsOf) -> PastTickers:
         """The same as of a past event, block or time."""
         return cast(PastTickers, await self._get("/tickers", self._of_chain(_as_of(as_of))))
+
+    async def trades(
+        self,
+        *,
+        pool_address: str | None = None,
+        provider: str | None = None,
+        taker: str | None = None,
+        side: Literal["buy", "sell"] | None = None,
+        start: int | None = None,
+        end: int | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> Trades:
+        """Fills on the settlement chain, the newest first. `start` and `end`: Unix seconds, both included."""
+        query: _Query = {
+            "poolAddress": pool_address,
+            "provider": provider,
+            "taker": taker,
+            "side": side,
+            "from": start,
+            "to": end,
+            "limit": limit,
+            "cursor": cursor,
+        }
+        return cast(Trades, await self._get("/trades", self._of_chain(query)))
 
     async def post_quotes(self, quotes: Iterable[PostedQuote]) -> PostedQuotes:
         """Publishes 1 to 1,000 signed quotes. The next `quotes` returns what is in `created`."""

@@ -114,6 +114,32 @@ class Tickers(TypedDict):
     tickers: list[Ticker]
 
 
+class TradeRow(TypedDict):
+    """A fill. `side` is what the taker did."""
+
+    poolAddress: str
+    instrument: str | None
+    quoteId: str
+    side: Literal["buy", "sell"]
+    price: str
+    size: str
+    fee: str
+    provider: str
+    taker: str
+    time: int
+    blockNumber: int
+    blockHash: str
+    txHash: str
+    logIndex: int
+
+
+class Trades(TypedDict):
+    since: int
+    #: The `cursor` of the next page; None on the last one.
+    next: str | None
+    trades: list[TradeRow]
+
+
 class PastTicker(TypedDict):
     poolAddress: str
     poolKey: PoolKey
