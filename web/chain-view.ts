@@ -24,20 +24,20 @@ interface Column {
 
 /** Of calls from the left; of puts mirrored, so that bid and ask are nearest to the strike on both sides. */
 const COLUMNS: readonly Column[] = [
-  { name: 'volume', title: '24 h', width: 48, from: 1400, text: volumeText },
-  { name: 'last', title: 'Last', width: 66, from: 1400, text: lastText },
+  { name: 'volume', title: '24 h', width: 46, from: 1400, text: volumeText },
+  { name: 'last', title: 'Last', width: 72, from: 1400, text: lastText },
   {
     name: 'usd',
     title: 'Mark $',
-    width: 66,
+    width: 60,
     from: 1400,
     text: (market, pool) => usdText(market.estimate(pool)?.usdValue),
   },
-  { name: 'mark', title: 'Mark', width: 66, from: 1100, text: markText },
+  { name: 'mark', title: 'Mark', width: 72, from: 1100, text: markText },
   {
     name: 'delta',
     title: 'Delta',
-    width: 50,
+    width: 44,
     from: 1100,
     text: (market, pool) => fixed(market.estimate(pool)?.delta, 2),
   },

@@ -1,72 +1,102 @@
-import type { Level, LevelBook, Pool } from 'quotebook/client';
+import type { LevelBook, Pool } from 'quotebook/client';
 import { contracts, drawn } from './amounts.js';
+import { Crosshair, type Reading } from './crosshair.js';
 import { byId, found, setText } from './elements.js';
-import { premiumText, priceDigits, spreadText } from './option.js';
+import { premiumDecimal, spreadText } from './option.js';
+import type { ShownBook, ShownLevel } from './price-steps.js';
 
 const WIDTH = 400;
 const HEIGHT = 240;
-/** Levels of each side that are drawn. */
-const LEVELS = 60;
+
+/** What is drawn, and where: prices from `middle - reach` to `middle + reach`. */
+interface Drawn extends ShownBook {
+  readonly middle: number;
+  readonly reach: number;
+}
 
 /** What is on offer up to each price: bids fall to the left of the middle, asks rise to the right of it. */
 export class DepthView {
   readonly #svg = found('depth', SVGSVGElement);
-  readonly #bid = found('depth', SVGSVGElement).querySelector<SVGPathElement>('.bid');
-  readonly #ask = found('depth', SVGSVGElement).querySelector<SVGPathElement>('.ask');
+  readonly #bid = this.#svg.querySelector('.bid');
+  readonly #ask = this.#svg.querySelector('.ask');
+  readonly #crossed = this.#svg.querySelector('.crossed');
+  readonly #crosshair = new Crosshair(this.#svg, byId('depth-reading'), (at) => this.#reading(at));
+  #drawn: Drawn | null = null;
 
-  draw(pool: Pool, book: Pick<LevelBook, 'bids' | 'asks'>): void {
-    const [bids, asks] = [book.bids.slice(0, LEVELS), book.asks.slice(0, LEVELS)];
+  /** `exact`: the book as it is, whatever the steps. */
+  draw(pool: Pool, exact: Pick<LevelBook, 'bids' | 'asks'>, book: ShownBook): void {
+    const { bids, asks, digits } = book;
     const middle = middleOf(bids[0], asks[0]);
-    const reach = Math.max(...[...bids, ...asks].map(({ price }) => Math.abs(drawn(price) - middle)), 1e-18) * MARGIN;
-    const tallest = Math.max(sumOf(bids), sumOf(asks), 1e-18) * MARGIN;
-    const x = (price: bigint): number => (WIDTH / 2) * (1 + (drawn(price) - middle) / reach);
+    const reach = Math.max(...[...bids, ...asks].map(({ premium }) => Math.abs(drawn(premium) - middle)), 1e-18);
+    this.#drawn = { ...book, middle, reach: reach * MARGIN };
+    const tallest = Math.max(drawn(sumOf(bids)), drawn(sumOf(asks)), 1e-18) * MARGIN;
+    const x = (premium: bigint): number => (WIDTH / 2) * (1 + (drawn(premium) - middle) / (reach * MARGIN));
     const y = (sum: bigint): number => HEIGHT * (1 - drawn(sum) / tallest);
     this.#bid?.setAttribute('d', steps(bids, x, y, 0));
     this.#ask?.setAttribute('d', steps(asks, x, y, WIDTH));
     const [low, high] = [bids.at(-1), asks.at(-1)];
-    const [bid, ask] = [bids[0]?.price, asks[0]?.price];
-    const digits = priceDigits(pool, [bid, ask]);
-    setText(byId('depth-low'), low === undefined ? '–' : premiumText(pool, low.price, 'bid', digits));
-    setText(byId('depth-high'), high === undefined ? '–' : premiumText(pool, high.price, 'ask', digits));
+    setText(byId('depth-low'), low === undefined ? '–' : premiumDecimal(low.premium, 'bid', digits));
+    setText(byId('depth-high'), high === undefined ? '–' : premiumDecimal(high.premium, 'ask', digits));
+    const [bid, ask] = [exact.bids[0]?.price, exact.asks[0]?.price];
     const crossing = bid !== undefined && ask !== undefined && bid > ask ? spreadText(pool, bid, ask) : null;
+    const [from, to] = [asks[0]?.premium, bids[0]?.premium];
+    const isBand = crossing !== null && from !== undefined && to !== undefined && to > from;
+    this.#crossed?.setAttribute(
+      'd',
+      isBand ? `M${x(from).toFixed(1)} 0H${x(to).toFixed(1)}V${HEIGHT}H${x(from).toFixed(1)}Z` : '',
+    );
     setText(byId('depth-middle'), crossing ?? 'cumulative size');
-    const sums = `Depth: ${contracts(exactSum(bids))} bid, ${contracts(exactSum(asks))} asked`;
+    const sums = `Depth: ${contracts(sumOf(bids))} bid, ${contracts(sumOf(asks))} asked`;
     const label = crossing === null ? sums : `${sums}, ${crossing}`;
     if (this.#svg.getAttribute('aria-label') !== label) this.#svg.setAttribute('aria-label', label);
+    this.#crosshair.draw();
+  }
+
+  /** What can be traded at the price there or a better one. */
+  #reading(at: number): Reading | null {
+    if (this.#drawn === null) return null;
+    const { bids, asks, digits, middle, reach } = this.#drawn;
+    const price = middle + (at * 2 - 1) * reach;
+    const offered = [
+      ['bid', bids.filter(({ premium }) => drawn(premium) >= price)] as const,
+      ['ask', asks.filter(({ premium }) => drawn(premium) <= price)] as const,
+    ].flatMap(([side, levels]) => {
+      const last = levels.at(-1);
+      if (last === undefined) return [];
+      const what = side === 'bid' ? 'bid down to' : 'asked up to';
+      return [`${contracts(sumOf(levels))} ${what} ${premiumDecimal(last.premium, side, digits)}`];
+    });
+    return { at, text: offered.length === 0 ? 'nothing at this price' : offered.join(', ') };
   }
 }
 
 /** Room beyond the last level and above the tallest step. */
 const MARGIN = 1.08;
 
-function middleOf(bid: Level | undefined, ask: Level | undefined): number {
+function middleOf(bid: ShownLevel | undefined, ask: ShownLevel | undefined): number {
   const [best, other] = [bid ?? ask, ask ?? bid];
-  return best === undefined || other === undefined ? 0 : (drawn(best.price) + drawn(other.price)) / 2;
+  return best === undefined || other === undefined ? 0 : (drawn(best.premium) + drawn(other.premium)) / 2;
 }
 
 /** From the best level outwards, down to the ground at `edge`. */
 function steps(
-  levels: readonly Level[],
-  x: (price: bigint) => number,
+  levels: readonly ShownLevel[],
+  x: (premium: bigint) => number,
   y: (sum: bigint) => number,
   edge: number,
 ): string {
   const [best] = levels;
   if (best === undefined) return '';
   let sum = 0n;
-  let path = `M${x(best.price).toFixed(1)} ${HEIGHT}`;
-  for (const { price, size } of levels) {
-    path += `H${x(price).toFixed(1)}`;
+  let path = `M${x(best.premium).toFixed(1)} ${HEIGHT}`;
+  for (const { premium, size } of levels) {
+    path += `H${x(premium).toFixed(1)}`;
     sum += size;
     path += `V${y(sum).toFixed(1)}`;
   }
   return `${path}H${edge}V${HEIGHT}Z`;
 }
 
-function exactSum(levels: readonly Level[]): bigint {
+function sumOf(levels: readonly ShownLevel[]): bigint {
   return levels.reduce((sum, { size }) => sum + size, 0n);
-}
-
-function sumOf(levels: readonly Level[]): number {
-  return drawn(exactSum(levels));
 }

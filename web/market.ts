@@ -1,5 +1,6 @@
 import type { FollowedTickers, Pool, PoolKey, Rest } from 'quotebook/client';
-import { priceDigits } from './option.js';
+import { drawn } from './amounts.js';
+import { premiumOf, premiumToken, priceDigits } from './option.js';
 
 interface Best {
   readonly price: bigint;
@@ -18,6 +19,8 @@ export class Market {
   readonly #byAddress = new Map<string, Pool>();
   readonly #last = new Map<string, bigint>();
   readonly #valued = new Map<string, ValuedTicker>();
+  /** US dollars by the symbol of the token. */
+  readonly #usdRates = new Map<string, number>();
 
   get pools(): readonly Pool[] {
     return this.#pools;
@@ -33,7 +36,13 @@ export class Market {
   /** Takes the server's estimates as they are now. */
   value(tickers: readonly ValuedTicker[]): void {
     this.#valued.clear();
-    for (const ticker of tickers) this.#valued.set(ticker.poolAddress, ticker);
+    for (const ticker of tickers) {
+      this.#valued.set(ticker.poolAddress, ticker);
+      const { mark, usdValue } = ticker.valuation;
+      const pool = this.pool(ticker.poolAddress);
+      if (mark === null || usdValue === null || pool === undefined || BigInt(mark) === 0n) continue;
+      this.#usdRates.set(premiumToken(pool), usdValue / drawn(premiumOf(pool, BigInt(mark), 'bid')));
+    }
   }
 
   pool(poolAddress: string): Pool | undefined {
@@ -78,6 +87,12 @@ export class Market {
     return mark === null ? null : BigInt(mark);
   }
 
+  /** A premium in 1e-18 tokens per contract as US dollars; empty: no price of the token is known. */
+  usdText(pool: Pool, premium: bigint): string {
+    const rate = this.#usdRates.get(premiumToken(pool));
+    return rate === undefined ? '' : dollars(drawn(premium) * rate);
+  }
+
   poolKey({ poolAddress }: Pool): PoolKey | undefined {
     return this.tickers?.of(poolAddress)?.poolKey;
   }
@@ -103,6 +118,12 @@ export class Market {
   filledIn24Hours({ poolAddress }: Pool): bigint {
     return BigInt(this.tickers?.of(poolAddress)?.filledSize24h ?? 0);
   }
+}
+
+/** With cents below 1,000 dollars, and with enough digits below one. */
+export function dollars(amount: number): string {
+  const digits = amount === 0 || Math.abs(amount) >= 1000 ? 0 : Math.abs(amount) >= 1 ? 2 : 4;
+  return `$${amount.toFixed(digits).replace(/\B(?=(\d{3})+(?!\d))/g, digits === 0 ? '\u202f' : '')}`;
 }
 
 /** Addresses in any letter case are the same key. */

@@ -34,8 +34,12 @@ export function priceDigits(pool: Pool, best: readonly (bigint | undefined)[]): 
  * 0 is shown with more decimals.
  */
 export function premiumText(pool: Pool, price: bigint, side: 'bid' | 'ask', digits: number): string {
+  return premiumDecimal(premiumOf(pool, price, side), side, digits);
+}
+
+/** As `premiumText`, of a premium in 1e-18 tokens per contract. */
+export function premiumDecimal(exact: bigint, side: 'bid' | 'ask', digits: number): string {
   const rounding = side === 'ask' ? 'UP' : 'DOWN';
-  const exact = premium(pool, price, rounding);
   const isTooSmall = exact > 0n && decimalsOf(exact, 1) > digits;
   return decimal(exact, isTooSmall ? decimalsOf(exact, SIGNIFICANT_DIGITS) : digits, rounding);
 }
@@ -61,6 +65,11 @@ export function spreadText(pool: Pool, bid: bigint, ask: bigint): string {
 /** A price of the wire as a premium for an input, rounded towards the maker's better side. */
 export function typedPremium(pool: Pool, price: bigint, side: 'bid' | 'ask'): string {
   return plainDecimal(premium(pool, price, side === 'ask' ? 'UP' : 'DOWN'));
+}
+
+/** 1e-18 tokens per contract for a price of the wire, rounded against the taker. */
+export function premiumOf(pool: Pool, price: bigint, side: 'bid' | 'ask'): bigint {
+  return premium(pool, price, side === 'ask' ? 'UP' : 'DOWN');
 }
 
 const SIGNIFICANT_DIGITS = 4;

@@ -18,6 +18,7 @@ import { InboxView } from './inbox-view.js';
 import { LadderView } from './ladder-view.js';
 import { Market } from './market.js';
 import { nameOf, premiumToken } from './option.js';
+import { PriceSteps } from './price-steps.js';
 import { QuoteView, type RequestedQuote } from './quote-view.js';
 import { coalesced } from './redraw.js';
 import { RfqView } from './rfq-view.js';
@@ -33,8 +34,8 @@ const LIST_EVERY_MS = 30_000;
 const LAST_TRADES = 500;
 /** How often the server is asked for estimates: it reads prices from the oracle at most so often. */
 const VALUE_EVERY_MS = 5_000;
-/** Levels of each side that the ladder and the chart show. */
-const DEPTH = 60;
+/** Levels of each side that are followed: grouped by price they fill the ladder and the chart. */
+const DEPTH = 150;
 
 interface Deployment {
   readonly chainId: OrderbookClientOptions['chainId'];
@@ -60,6 +61,7 @@ export class Session {
     this.#choose(pool);
     this.#display.show('book');
   });
+  readonly #steps = new PriceSteps(() => this.#drawBook());
   readonly #ladder = new LadderView();
   readonly #depth = new DepthView();
   readonly #tape = new TapeView(this.#market);
@@ -94,8 +96,10 @@ export class Session {
   });
   readonly #drawBook = coalesced(() => {
     if (this.#pool === null || this.#book === null) return;
-    this.#ladder.draw(this.#pool, this.#book.book);
-    this.#depth.draw(this.#pool, this.#book.book);
+    const [pool, exact] = [this.#pool, this.#book.book];
+    const shown = this.#steps.shown(pool, exact);
+    this.#ladder.draw(pool, exact, shown, (premium) => this.#market.usdText(pool, premium));
+    this.#depth.draw(pool, exact, shown);
   });
   #client: OrderbookClient | null = null;
   #pool: Pool | null = null;
@@ -264,6 +268,7 @@ export class Session {
       if (client !== this.#client) return;
       this.#market.value(tickers);
       this.#drawMarket();
+      this.#drawBook();
     } catch (error) {
       // Estimates stay as they are until the next answer.
       console.warn('reading the estimates failed', error);

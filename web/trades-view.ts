@@ -1,6 +1,7 @@
 import type { OrderbookClient, Pool, Rest } from 'quotebook/client';
 import { contracts, drawn } from './amounts.js';
 import { Choices } from './choices.js';
+import { Crosshair, type Reading } from './crosshair.js';
 import { timeText } from './display.js';
 import { byId, create, fillRows, found, setText, tableRow } from './elements.js';
 import type { Market } from './market.js';
@@ -33,6 +34,9 @@ export class TradesView {
   readonly #filters: Choices;
   readonly #intervals: Choices;
   readonly #chart = found('chart', SVGSVGElement);
+  readonly #crosshair = new Crosshair(this.#chart, byId('chart-reading'), (at) => this.#reading(at));
+  /** What the chart has, with the place of each, as a share of the width. */
+  #drawn: readonly Reading[] = [];
   #client: OrderbookClient | null = null;
   #pool: Pool | null = null;
   #wallet: Wallet | null = null;
@@ -136,6 +140,8 @@ export class TradesView {
     if (first === undefined || last === undefined) {
       for (const name of ['range', 'close', 'volume']) path(name, '');
       for (const id of ['chart-low', 'chart-high']) setText(byId(id), '–');
+      this.#drawn = [];
+      this.#crosshair.draw();
       return this.#describe('no trades yet');
     }
     const lows = candles.map(({ low }) => BigInt(low));
@@ -176,10 +182,28 @@ export class TradesView {
         .join(''),
     );
     const text = (price: bigint): string => premiumText(pool, price, 'bid', priceDigits(pool, [low, high]));
+    this.#drawn = candles.map((each) => {
+      const range = each.low === each.high ? '' : `, ${text(BigInt(each.low))} to ${text(BigInt(each.high))}`;
+      const volume = `${contracts(BigInt(each.volume))} traded`;
+      return {
+        at: x(each) / WIDTH,
+        text: `${timeText(each.time * 1000)}: ${text(BigInt(each.close))}${range}, ${volume}`,
+      };
+    });
+    this.#crosshair.draw();
     setText(byId('chart-low'), `low ${text(low)}`);
     setText(byId('chart-high'), `high ${text(high)}`);
     const volume = candles.reduce((sum, each) => sum + BigInt(each.volume), 0n);
     this.#describe(`last ${text(BigInt(last.close))}, ${contracts(volume)} traded`);
+  }
+
+  /** Of the interval nearest to the pointer. */
+  #reading(at: number): Reading | null {
+    const distance = (each: Reading): number => Math.abs(each.at - at);
+    return this.#drawn.reduce<Reading | null>(
+      (nearest, each) => (nearest === null || distance(each) < distance(nearest) ? each : nearest),
+      null,
+    );
   }
 
   #describe(text: string): void {

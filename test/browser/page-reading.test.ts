@@ -145,14 +145,14 @@ await withPage(async ({ browser, service, maker, call, put }) => {
     await inPage(t, browser, { service, options: { viewport: DESKTOP }, pool: other }, async (page) => {
       await maker.ask(other, ONE / 1_000_000n, (12_345n * ONE) / 100n);
       await until(page, '#ladder-rows .ask:nth-child(9)', '0.000001000');
-      const best = page.locator('#ladder-rows .ask:nth-child(9) td');
+      const best = page.locator('#ladder-rows .ask:nth-child(9) td:not(:nth-child(2))');
       t.strictSame(await best.allTextContents(), ['0.000001000', '123', '123', '1']);
       await maker.ask(other, ONE / 1_000_000n, ONE / 1_000n);
       await until(page, '#ladder-rows .ask:nth-child(9)', '1232');
       await maker.ask(other, ONE / 2_000_000n, ONE / 1_000n);
       await until(page, '#ladder-rows .ask:nth-child(9)', '0.0000005000');
       t.strictSame(await best.allTextContents(), ['0.0000005000', '0.00100000', '0.00100000', '1']);
-      const second = page.locator('#ladder-rows .ask:nth-child(8) td');
+      const second = page.locator('#ladder-rows .ask:nth-child(8) td:not(:nth-child(2))');
       t.strictSame((await second.allTextContents()).slice(0, 2), ['0.0000010000', '123']);
     });
   });
@@ -183,6 +183,83 @@ await withPage(async ({ browser, service, maker, call, put }) => {
     });
   });
 
+  await t.test('levels are grouped in the chosen steps, rounded against the taker', async (t) => {
+    const pool = service.chain.pools[8];
+    if (pool === undefined) throw new Error('a chain has pools');
+    await inPage(t, browser, { service, options: { viewport: DESKTOP }, pool }, async (page) => {
+      const tick = ONE / 100_000n;
+      for (const [side, ticks, size] of [
+        ['ask', 5001n, 1n],
+        ['ask', 5010n, 2n],
+        ['ask', 5011n, 4n],
+        ['bid', 4999n, 1n],
+        ['bid', 4990n, 2n],
+        ['bid', 4989n, 4n],
+      ] as const)
+        await maker[side](pool, ticks * tick, size * ONE);
+      const rows = (side: string): Promise<string[][]> =>
+        page.locator(`#ladder-rows .${side}`).evaluateAll((all) =>
+          all
+            .map((row) => [...row.querySelectorAll('td')].map(({ textContent }) => textContent))
+            .filter(([price]) => price !== '')
+            .map(([price = '', , size = '', sum = '', count = '']) => [price, size, sum, count]),
+        );
+      await until(page, '#ladder-rows .bid:nth-child(13)', '0.04989');
+      t.strictSame(await page.locator('#step option').allTextContents(), [
+        'each price',
+        '0.00001',
+        '0.00005',
+        '0.0001',
+        '0.0005',
+        '0.001',
+      ]);
+      await page.selectOption('#step', { label: '0.0001' });
+      await until(page, '#ladder-rows .bid:nth-child(12)', '0.0498');
+      t.strictSame(await rows('ask'), [
+        ['0.0502', '4.00', '7.00', '1'],
+        ['0.0501', '3.00', '3.00', '2'],
+      ]);
+      t.strictSame(await rows('bid'), [
+        ['0.0499', '3.00', '3.00', '2'],
+        ['0.0498', '4.00', '7.00', '1'],
+      ]);
+      t.equal(await page.textContent('#ladder-rows .spread'), 'spread 0.00002', 'the spread is that of the book');
+      t.equal(await page.textContent('#depth-high'), '0.0502');
+    });
+  });
+
+  await t.test('the charts say what they have at the pointer, or where arrow keys move it', async (t) => {
+    const pool = service.chain.pools[16];
+    if (pool === undefined) throw new Error('a chain has pools');
+    await inPage(t, browser, { service, options: { viewport: DESKTOP }, pool }, async (page) => {
+      await maker.ask(pool, ONE / 20n, 3n * ONE);
+      await maker.ask(pool, ONE / 10n, 4n * ONE);
+      await maker.bid(pool, ONE / 25n, 2n * ONE);
+      await until(page, '#ladder-rows .ask:nth-child(8)', '0.10000');
+      const box = await page.locator('#depth').boundingBox();
+      if (box === null) throw new Error('the chart is there');
+      await page.mouse.move(box.x + box.width - 2, box.y + box.height / 2);
+      await until(page, '#depth-reading', '7.00 asked up to 0.10000');
+      await page.mouse.move(box.x + 2, box.y + box.height / 2);
+      await until(page, '#depth-reading', '2.00 bid down to 0.04000');
+      await maker.bid(pool, ONE / 50n, 5n * ONE);
+      await until(page, '#depth-reading', '7.00 bid down to 0.02000');
+      await page.mouse.move(0, 0);
+      await page.waitForSelector('#depth-reading', { state: 'hidden' });
+      await page.focus('#depth');
+      await page.keyboard.press('ArrowRight');
+      await until(page, '#depth-reading', 'nothing at this price');
+      for (let presses = 0; presses < 60; presses++) await page.keyboard.press('ArrowRight');
+      await until(page, '#depth-reading', '7.00 asked up to 0.10000');
+      await maker.fill(pool, ONE);
+      await until(page, '#chart-middle', '1.00 traded');
+      await page.focus('#chart');
+      await page.keyboard.press('ArrowLeft');
+      await until(page, '#chart-reading', ': 0.05000, 1.00 traded');
+      t.ok(await page.isHidden('#depth-reading'));
+    });
+  });
+
   await t.test('a crossed book says so, in the ladder and in the chart', async (t) => {
     const crossed = service.chain.pools[6];
     if (crossed === undefined) throw new Error('a chain has pools');
@@ -193,6 +270,7 @@ await withPage(async ({ browser, service, maker, call, put }) => {
       await until(page, '#ladder-rows .spread', 'crossed by 0.00200');
       t.equal(await page.textContent('#depth-middle'), 'crossed by 0.00200');
       t.match(await page.getAttribute('#depth', 'aria-label'), /, crossed by 0\.00200$/);
+      t.match(await page.getAttribute('#depth .crossed', 'd'), /^M[\d.]+ 0H[\d.]+V240H[\d.]+Z$/, 'a band between both');
       await maker.fill(crossed, ONE);
       await maker.ask(crossed, ONE / 10n, ONE);
       await until(page, '#ladder-rows .spread', 'spread 0.04800');
