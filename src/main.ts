@@ -34,6 +34,7 @@ import { lockFile } from './persistence/disk/file-lock.js';
 import { spareDescriptors, systemClock, systemRandom } from './system/clock.js';
 import { makeDirectory, modeBeyondOwner } from './system/make-directory.js';
 import { PACKAGE_VERSION } from './system/package-version.js';
+import { logProgress, openServiceManager, type ServiceManager } from './system/systemd.js';
 
 /** Beside the build, in a clone and in the package; images have none. */
 async function examplesDirectory(): Promise<string | null> {
@@ -55,10 +56,16 @@ export async function runService(settings: Settings, reread: () => Promise<ReadS
   const { sameSignalMs } = limits;
   const stopping = untilSignal({ source: process, clock: systemClock, sameSignalMs, endNow: () => process.exit(1) });
   const logger = openLogger(settings.logLevel, settings.logFormat);
+  const manager = openServiceManager(process.env, systemClock, (error) => {
+    logger.error({ reason: error.message }, 'service manager not notified');
+  });
+  void stopping.then(() => manager?.stopping());
   try {
-    await serveFromDirectory(settings, reread, limits, logger, stopping);
+    await serveFromDirectory(settings, reread, limits, logger, stopping, manager);
   } catch (error) {
     throw explainFileError(error, settings);
+  } finally {
+    await manager?.close();
   }
 }
 
@@ -68,6 +75,7 @@ async function serveFromDirectory(
   limits: Limits,
   logger: Logger,
   stopping: Promise<NodeJS.Signals>,
+  manager: ServiceManager | null,
 ): Promise<void> {
   const { dataDir } = settings;
   await makeDirectory(dataDir);
@@ -76,7 +84,7 @@ async function serveFromDirectory(
   if (mode !== null) logger.warn({ dataDir, mode }, 'data directory open to others');
   const local = settings.profile === 'local' ? await openLocal(settings, limits, logger) : null;
   try {
-    await serve(settings, reread, limits, logger, local, stopping);
+    await serve(settings, reread, limits, logger, local, stopping, manager);
   } finally {
     await local?.stop();
   }
@@ -101,9 +109,12 @@ async function serve(
   logger: Logger,
   local: LocalSetup | null,
   stopping: Promise<NodeJS.Signals>,
+  manager: ServiceManager | null,
 ): Promise<void> {
   const profile = withEndpoints(local?.chain.profile ?? (await profileNamed(settings.profile, readText)), settings);
-  if (settings.role !== 'all') return serveInCluster(settings, reread, limits, logger, profile, stopping);
+  if (settings.role !== 'all') {
+    return serveInCluster(settings, reread, limits, logger, profile, stopping, manager);
+  }
   const keys = await KeyStore.open({
     files: new DiskKeyFiles(settings.dataDir, systemClock, limits.keyUpdateMs, lockFile),
     clock: systemClock,
@@ -114,8 +125,10 @@ async function serve(
   const walletKey = (await readWalletKey(settings, readText)) ?? local?.operatorKey ?? null;
   const rpcOf = (chain: ChainProfile): HttpRpc => openRpc(chain, limits, logger);
   const rpc = { settlement: rpcOf(profile.settlement), stream: rpcOf(profile.stream) };
+  manager?.status('asks the chains who they are');
   const identity = await awaitIdentity(settings, profile, rpc, limits, logger, stopping);
   if (identity === null) return;
+  manager?.status('recovers the log');
   // Ends of the parts that have begun: if the start fails, none of them may keep the process alive.
   const ends: (() => Promise<void> | void)[] = [];
   try {
@@ -198,8 +211,19 @@ async function serve(
       },
       'listening',
     );
+    let durable = log.engine.index;
+    log.journal.onCommit((index) => (durable = index));
+    manager?.ready(
+      logProgress({
+        applied: () => log.engine.index,
+        durable: () => durable,
+        isRefusing: () => log.journal.refusal() === 'STORAGE_FULL',
+      }),
+    );
+    manager?.status('reads the chains to their heads');
     const at = { host: settings.host, port: service.port, containerPort: service.containerPort };
     const isReady = await Promise.race([service.ready.then(() => true), stopping.then(() => false)]);
+    if (isReady) manager?.status('ready');
     if (isReady && readyFile !== null) {
       if (local !== null && localKey !== null) {
         const ready = await writeReadyFile(readyFile, at, { local, apiKey: localKey });
@@ -232,6 +256,7 @@ async function serveInCluster(
   logger: Logger,
   profile: Profile,
   stopping: Promise<NodeJS.Signals>,
+  manager: ServiceManager | null,
 ): Promise<void> {
   const { runEngine, startGateway, clusterOptions, connectCluster } = await import('./app/cluster-roles.js');
   const rpcOf = (chain: ChainProfile): HttpRpc => openRpc(chain, limits, logger);
@@ -263,6 +288,7 @@ async function serveInCluster(
         version: PACKAGE_VERSION,
         stopping,
         onStandby: () => {
+          manager?.ready(() => true);
           if (readyFile !== null) void writeWhole(readyFile, `${JSON.stringify({ pid: process.pid })}\n`);
         },
         onFault: (error) => failStop(logger, error, 'engine'),
@@ -297,6 +323,7 @@ async function serveInCluster(
     );
     const { backend, port, containerPort, ready } = gateway.service;
     logger.info({ backend, port, ...containerPortOf({ containerPort }), profile: profile.name }, 'gateway listening');
+    manager?.ready(() => true);
     const isReady = await Promise.race([ready.then(() => true), stopping.then(() => false)]);
     if (isReady && readyFile !== null) {
       await writeReadyFile(readyFile, { host: settings.host, port, containerPort }, null);
