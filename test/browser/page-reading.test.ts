@@ -229,7 +229,7 @@ await withPage(async ({ browser, service, maker, call, put }) => {
   });
 
   await t.test('the charts say what they have at the pointer, or where arrow keys move it', async (t) => {
-    const pool = service.chain.pools[16];
+    const pool = service.chain.pools[22];
     if (pool === undefined) throw new Error('a chain has pools');
     await inPage(t, browser, { service, options: { viewport: DESKTOP }, pool }, async (page) => {
       await maker.ask(pool, ONE / 20n, 3n * ONE);
