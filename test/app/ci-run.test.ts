@@ -5,7 +5,19 @@ import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 
 const SCRIPT = fileURLToPath(new URL('../../../.ci/run', import.meta.url));
-const TOOLS = ['chromium', 'mkfs.xfs', 'strace', 'faketime', 'nft', 'ip', 'curl', 'mypy', 'openssl'];
+const TOOLS = [
+  'chromium',
+  'mkfs.xfs',
+  'strace',
+  'faketime',
+  'nft',
+  'ip',
+  'curl',
+  'mypy',
+  'openssl',
+  'systemd-notify',
+  'pgrep',
+];
 const BASH = execFileSync('sh', ['-c', 'command -v bash'], { encoding: 'utf8' }).trim();
 
 interface Outcome {
