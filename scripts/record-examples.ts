@@ -43,6 +43,7 @@ const running = await startTestService({
   chain,
   keepsLog: true,
   page: { givesKey: false },
+  selfService: 'yes',
   limits: { lowerHeadMs: 100, wsHeartbeatMs: 300, balanceCacheMs: 0 },
 });
 const { httpUrl, wsUrl, apiKey } = running;
@@ -62,7 +63,7 @@ function cut(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, cut(item)]));
 }
 
-const written = (line: Json): string => JSON.stringify(line).replaceAll(apiKey, KEY);
+const written = (line: Json): string => JSON.stringify(line).replaceAll(/qb_[A-Za-z0-9_-]{48}/g, KEY);
 
 /** Calls, and notes the call if it is the first of its operation (`GET /book/{pool}`) with a status below 300. */
 async function call(operation: string, path: string, body?: unknown): Promise<Json> {
@@ -201,17 +202,21 @@ await call('GET /page.json', '/page.json');
 // A sign-in.
 const takerAccount = privateKeyToAccount(taker.privateKey);
 const { nonce: signInNonce } = (await call('POST /auth/nonce', '/auth/nonce', {})) as { readonly nonce: string };
-const message = createSiweMessage({
-  address: takerAccount.address,
-  domain: new URL(httpUrl).host,
-  uri: httpUrl,
-  version: '1',
-  chainId: chain.chainId,
-  nonce: signInNonce,
-});
-const signature = await takerAccount.signMessage({ message });
-await call('POST /auth/verify', '/auth/verify', { message, signature });
+const signInWith = async (nonce: string) => {
+  const message = createSiweMessage({
+    address: takerAccount.address,
+    domain: new URL(httpUrl).host,
+    uri: httpUrl,
+    version: '1',
+    chainId: chain.chainId,
+    nonce,
+  });
+  return { message, signature: await takerAccount.signMessage({ message }) };
+};
+await call('POST /auth/verify', '/auth/verify', await signInWith(signInNonce));
 await call('POST /auth/signout', '/auth/signout', {});
+const ofNetwork = (await call('POST /auth/keys/nonce', '/auth/keys/nonce', {})) as { readonly nonce: string };
+await call('POST /auth/keys', '/auth/keys', await signInWith(ofNetwork.nonce));
 
 // Sockets, before anything happens.
 const plain = await Recorder.open('plain');

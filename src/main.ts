@@ -121,6 +121,7 @@ async function serve(
     random: systemRandom,
     cacheSize: limits.keyCache,
     acceptMissing: acceptsMissing(settings, LEDGER),
+    selfKeyUnusedDays: limits.selfKeyUnusedDays,
   });
   const walletKey = (await readWalletKey(settings, readText)) ?? local?.operatorKey ?? null;
   const rpcOf = (chain: ChainProfile): HttpRpc => openRpc(chain, limits, logger);

@@ -95,7 +95,7 @@ const service = await startService({
   epoch: log.epoch,
   keys,
   limits,
-  tierQuotas: { free: unbounded, paid: unbounded },
+  tierQuotas: { free: unbounded, paid: unbounded, self: unbounded },
 });
 await service.ready;
 

@@ -291,6 +291,16 @@ export const httpErrors: Readonly<Record<number, readonly ErrorDoc<HttpErrorCode
       when: 'POST /auth/verify with `keep` key: more than `provenPerKey`.',
     },
     {
+      message: 'This service hands out no keys: ask its operator for one',
+      code: 'self_service_off',
+      when: 'POST /auth/keys and POST /auth/keys/nonce: the setting `selfService` is no.',
+    },
+    {
+      message: 'Too many keys: {number} were created from this network',
+      code: 'too_many_keys',
+      when: 'POST /auth/keys: more than `selfKeysPerNetwork`.',
+    },
+    {
       message: 'Pages of this origin may not connect',
       code: 'origin_forbidden',
       when: 'A WebSocket handshake of a page that `corsOrigins` does not name.',
@@ -454,6 +464,11 @@ export const httpErrors: Readonly<Record<number, readonly ErrorDoc<HttpErrorCode
     },
   ],
   503: [
+    {
+      message: 'As many keys as may be are in force',
+      code: 'self_keys_exhausted',
+      when: 'POST /auth/keys: more than `selfKeys`. Keys that nobody uses expire after `selfKeyUnusedDays`.',
+    },
     { message: 'legs/{number}: the chain does not answer', code: 'chain_unavailable', when: `POST /rfqs. ${again}` },
     {
       message: '{chain}: {why}',

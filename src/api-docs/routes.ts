@@ -8,7 +8,15 @@ import {
   OptionBalancesQuery,
   WalletQuery,
 } from '../wire/account.js';
-import { NonceBody, NonceResult, SignOutResult, VerifyBody, VerifyResult } from '../wire/auth.js';
+import {
+  CreateKeyBody,
+  CreateKeyResult,
+  NonceBody,
+  NonceResult,
+  SignOutResult,
+  VerifyBody,
+  VerifyResult,
+} from '../wire/auth.js';
 import {
   AnyEventsQuery,
   BookPath,
@@ -642,6 +650,46 @@ export function authDocs(): RouteDoc[] {
         400: BAD_REQUEST,
         429: failure('Over a quota, or as many sessions were signed out as are kept', 'rate_limited'),
         503: failure('The leader of the cluster does not answer; try again', 'chain_unavailable'),
+      },
+    },
+    {
+      method: 'POST',
+      path: '/auth/keys/nonce',
+      needsKey: false,
+      tag: AUTH_TAG,
+      summary: 'A nonce for one sign-in message of a caller without a key',
+      description: 'It counts once, and only for POST /auth/keys from the network that asked for it.',
+      body: NonceBody,
+      answers: {
+        200: { about: 'The nonce, and until when it holds, in Unix seconds', schema: NonceResult },
+        400: badRequest(),
+        403: failure('The service hands out no keys (setting `selfService`)', 'self_service_off'),
+        429: failure('Too many requests without a key from this network', 'rate_limited'),
+      },
+    },
+    {
+      method: 'POST',
+      path: '/auth/keys',
+      needsKey: false,
+      tag: AUTH_TAG,
+      summary: 'Create an API key of the self tier with a signed sign-in message',
+      description:
+        'The message is one of POST /auth/verify with a nonce of POST /auth/keys/nonce. The key has proven the address, and is its only one: it replaces an earlier one. It pays for no gas, so that it publishes no quotes, and expires when nobody uses it for `unusedDays`.',
+      body: CreateKeyBody,
+      answers: {
+        201: { about: 'The key, which is shown this once', schema: CreateKeyResult },
+        400: badRequest('sign_in_rejected', 'nonce_rejected'),
+        403: failure(
+          'The service hands out no keys (setting `selfService`), or the network has as many as it may',
+          'self_service_off',
+          'too_many_keys',
+        ),
+        429: failure('Too many requests without a key from this network', 'rate_limited'),
+        503: failure(
+          'As many keys as may be are in force, or the chain or the leader of the cluster does not answer',
+          'self_keys_exhausted',
+          'chain_unavailable',
+        ),
       },
     },
   ];

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import path from 'node:path';
-import { LEDGER, PROOFS, SECRET } from '../auth/key-store.js';
+import { LEDGER, PROOFS, SECRET, SELF_KEYS } from '../auth/key-store.js';
 import { parseLedger } from '../auth/key-file.js';
 import type { Random } from '../engine/ports.js';
 import {
@@ -87,7 +87,7 @@ export async function backUp(
   }
   const keys = nodeDiskAt(dataDir);
   // The ledger first: a key is in it only after the secret is there.
-  for (const file of [LEDGER, PROOFS, SECRET]) {
+  for (const file of [LEDGER, PROOFS, SELF_KEYS, SECRET]) {
     if (!(await keys.list()).includes(file)) continue;
     await writeNew(out, file, [await readWhole(keys, file)]);
     places.push(file);

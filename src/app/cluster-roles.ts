@@ -240,6 +240,8 @@ async function lead(options: EngineProcessOptions, led: Leadership): Promise<voi
   const keys = {
     prove: async (...proof: Parameters<KeyStore['prove']>) => (await openKeys()).prove(...proof),
     signOut: async (...session: Parameters<KeyStore['signOut']>) => (await openKeys()).signOut(...session),
+    addSelfKey: async (...key: Parameters<KeyStore['addSelfKey']>) => (await openKeys()).addSelfKey(...key),
+    noteUses: async (...uses: Parameters<KeyStore['noteUses']>) => (await openKeys()).noteUses(...uses),
   };
   const proofs = new LocalProofStore(keys, systemClock, limits);
   const server = new CallServer(cluster, {
@@ -367,6 +369,8 @@ function handlersOf(
     spendNonce: (...args: Parameters<ProofStore['spend']>) => proofs.spend(...args),
     proveAddress: (...args: Parameters<ProofStore['prove']>) => proofs.prove(...args),
     signOut: (...args: Parameters<ProofStore['signOut']>) => proofs.signOut(...args),
+    addSelfKey: (...args: Parameters<ProofStore['addSelfKey']>) => proofs.addSelfKey(...args),
+    noteKeyUses: (...args: Parameters<ProofStore['noteUses']>) => proofs.noteUses(...args),
   };
 }
 
@@ -445,7 +449,8 @@ export async function startGateway(options: GatewayProcessOptions): Promise<Gate
 }
 
 function openKeyStore(files: KeyFiles, limits: Limits): Promise<KeyStore> {
-  return KeyStore.open({ files, clock: systemClock, random: systemRandom, cacheSize: limits.keyCache });
+  const { keyCache: cacheSize, selfKeyUnusedDays } = limits;
+  return KeyStore.open({ files, clock: systemClock, random: systemRandom, cacheSize, selfKeyUnusedDays });
 }
 
 /** A gateway's engine takes its records from the cluster's log. */

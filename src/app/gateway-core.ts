@@ -284,6 +284,10 @@ export function openGatewayCore(
         ),
       signOut: (session) =>
         call<Awaited<ReturnType<ProofStore['signOut']>>>('signOut', [session], REPEATABLE).catch(unlessNoLeader),
+      addSelfKey: (added) =>
+        call<Awaited<ReturnType<ProofStore['addSelfKey']>>>('addSelfKey', [added], REPEATABLE).catch(unlessNoLeader),
+      noteUses: (uses) =>
+        call<Awaited<ReturnType<ProofStore['noteUses']>>>('noteKeyUses', [uses], REPEATABLE).catch(unlessNoLeader),
     },
     operatorAddress: () => watch.news?.wallet ?? null,
     ready,

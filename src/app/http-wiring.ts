@@ -26,6 +26,7 @@ import { AnswerHeaders, type LargeAnswerRunner, refuse, unavailable } from '../h
 import { socketCalls } from '../http/socket-calls.js';
 import { createRouter, type RequestObserver, type Route, methodLabel, routePath } from '../http/router.js';
 import { type ApiDocuments, docsRoutes, type PageOptions, pageRoutes, statusRoutes } from '../http/static-routes.js';
+import { KEYLESS_PATHS } from '../http/auth-routes.js';
 import { withdrawalRoutes } from '../http/withdrawal-routes.js';
 import { measuredSockets } from '../metrics/instrument.js';
 import type { Metrics } from '../metrics/metrics.js';
@@ -321,7 +322,11 @@ function openOneServer(
     limits: {
       ...limits,
       bodyBytes: (method, path) =>
-        method === 'POST' && BATCH_PATHS.has(path) ? limits.batchBodyBytes : limits.bodyBytes,
+        method === 'POST' && BATCH_PATHS.has(path)
+          ? limits.batchBodyBytes
+          : KEYLESS_PATHS.includes(path)
+            ? limits.keylessBodyBytes
+            : limits.bodyBytes,
     },
     ...(descriptors !== undefined && { descriptors }),
     onFault,

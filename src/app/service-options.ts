@@ -58,6 +58,8 @@ export interface ServiceOptions extends ServerChoice, ListenerPorts {
   readonly privacy?: Privacy;
   /** Hosts that people sign in at; none: this machine alone. */
   readonly signInDomains?: readonly string[];
+  /** Absent: no. */
+  readonly selfService?: 'no' | 'yes';
   /** Proxies whose X-Forwarded-For names the client; none by default. */
   readonly trustedProxies?: readonly string[];
   /** What is served at /; none by default. */

@@ -14,11 +14,13 @@ import { bookRoute } from '../http/feed-routes.js';
 import { coverRoute } from '../http/cover-route.js';
 import { rfqRoutes } from '../http/rfq-routes.js';
 import { rfqStatusMessages } from '../rfq/rfq-json.js';
+import type { CancelTimer } from '../engine/ports.js';
 import type { Hex } from '../engine/quote.js';
 import { bookProofRoute, quoteHistoryRoute } from '../http/history-route.js';
 import { marketRoutes } from '../http/market-routes.js';
 import { readableOrdersRoutes } from '../http/readable-orders-routes.js';
 import { TradeHistory } from '../market/trade-history.js';
+import { networkOf } from '../net/address.js';
 import { CloseCode, type NetServer } from '../net/net.js';
 import { LargeAnswers, TurnBudget } from '../quota/large-answers.js';
 import { Quotas, type QuotaTable } from '../quota/rate-limits.js';
@@ -64,6 +66,12 @@ function shownAtOnce(proofs: ProofStore, keys: KeyStore): ProofStore {
       if (result === 'SIGNED_OUT') await keys.refresh();
       return result;
     },
+    async addSelfKey(added) {
+      const result = await proofs.addSelfKey(added);
+      await keys.refresh();
+      return result;
+    },
+    noteUses: (uses) => proofs.noteUses(uses),
   };
 }
 
@@ -104,11 +112,13 @@ export async function startService(given: ServiceOptions): Promise<Service> {
   const turns = new TurnBudget(clock, limits.slicesPerTurn);
   const unknownKeys = new UnknownKeyGuard(limits, clock);
   const takers = new TakerAccess(options.privacy ?? 'open', () => core.operatorAddress());
+  const proofs = core.proofs === null ? new LocalProofStore(keys, clock, limits) : shownAtOnce(core.proofs, keys);
   const signIns = new SignIn({
     chainId: profile.settlement.chainId,
     domains: options.signInDomains ?? [],
     nonces: keys.sealed('nonce'),
-    proofs: core.proofs === null ? new LocalProofStore(keys, clock, limits) : shownAtOnce(core.proofs, keys),
+    proofs,
+    newKey: () => keys.newKey(),
     startSession: (...session) => keys.startSession(...session),
     sessionOf: (token) => keys.sessionOf(token),
     isContractSignature: (...signed) => acceptsSignature(core.settlement, ...signed),
@@ -157,7 +167,16 @@ export async function startService(given: ServiceOptions): Promise<Service> {
       answers: largeAnswers,
       limits,
     }),
-    ...authRoutes({ signIns, chainId, limits }),
+    ...authRoutes({
+      signIns,
+      selfService: {
+        isOn: options.selfService === 'yes',
+        strike: (remoteAddress) => unknownKeys.strike(remoteAddress),
+        networkId: (remoteAddress) => keys.networkId(networkOf(remoteAddress)),
+      },
+      chainId,
+      limits,
+    }),
     coverRoute({
       covers,
       takers,
@@ -274,6 +293,17 @@ export async function startService(given: ServiceOptions): Promise<Service> {
     logger.error({ err: error }, 'API key reload failed');
   });
   let isStopped = false;
+  let cancelNote: CancelTimer = () => undefined;
+  const noteUsesLater = (): void => {
+    cancelNote = clock.after(limits.selfKeyNoteMs, () => {
+      const uses = keys.unwrittenUses();
+      const noted = uses.length === 0 ? Promise.resolve() : proofs.noteUses(uses);
+      noted.catch(logFault).finally(() => {
+        if (!isStopped) noteUsesLater();
+      });
+    });
+  };
+  noteUsesLater();
   countPastFills(options, feed, () => isStopped).catch(logFault);
   trades.readPast(history, start, clock, () => isStopped).catch(logFault);
   core.start();
@@ -287,6 +317,7 @@ export async function startService(given: ServiceOptions): Promise<Service> {
 
   async function stop(): Promise<void> {
     isStopped = true;
+    cancelNote();
     server.stopListening();
     hub.closeReaders(CloseCode.serviceRestart, 'service restart');
     const cancelTimeUp = clock.after(limits.stopPatienceMs, () => core.endWaits());

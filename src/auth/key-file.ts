@@ -8,9 +8,12 @@ import { makeDirectory } from '../system/make-directory.js';
 import { type Check, compile } from '../wire/validation.js';
 import { pause } from '../system/timers.js';
 
+/** Tiers of keys that an operator creates. */
 export const TIERS = ['free', 'paid'] as const;
 export const KeyTier = Type.Enum([...TIERS], { type: 'string' });
 export type KeyTier = Static<typeof KeyTier>;
+/** `self`: of keys that their holders created by a sign-in. */
+export type HeldTier = KeyTier | 'self';
 
 /**
  * Rights that a key has only where it was created with them. `operator`: to act with the operator's wallet.
@@ -87,7 +90,7 @@ const checkProofs = compile(ProofLedger, 3);
 
 /** Throws when the text is no ledger of this version. */
 export function parseLedger(text: string | null, fileName: string): KeyRecord[] {
-  return text === null ? [] : parseFile(text, fileName, 'keys', checkLedger).keys;
+  return text === null ? [] : parseKeyFile(text, fileName, 'keys', checkLedger).keys;
 }
 
 export function formatLedger(keys: readonly KeyRecord[]): string {
@@ -97,7 +100,7 @@ export function formatLedger(keys: readonly KeyRecord[]): string {
 /** Throws when the text is no list of proofs of this version. */
 export function parseProofs(text: string | null, fileName: string): Proofs {
   if (text === null) return { proofs: [], signedOut: [] };
-  const { proofs, signedOut = [] } = parseFile(text, fileName, 'proofs', checkProofs);
+  const { proofs, signedOut = [] } = parseKeyFile(text, fileName, 'proofs', checkProofs);
   return { proofs, signedOut };
 }
 
@@ -105,7 +108,8 @@ export function formatProofs({ proofs, signedOut }: Proofs): string {
   return `${JSON.stringify({ version: 1, proofs, ...(signedOut.length > 0 && { signedOut }) })}\n`;
 }
 
-function parseFile<T>(text: string, fileName: string, what: string, check: Check<T>): T {
+/** Throws, in words for the operator, when the text is not what `check` takes. */
+export function parseKeyFile<T>(text: string, fileName: string, what: string, check: Check<T>): T {
   let content: unknown;
   try {
     content = JSON.parse(text);

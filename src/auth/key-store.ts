@@ -14,14 +14,29 @@ import {
   type Proofs,
   type SignedOutSession,
   type Scope,
+  type HeldTier,
   type KeyTier,
 } from './key-file.js';
+import {
+  type AddedSelfKey,
+  formatSelfKeys,
+  isDayLater,
+  isLongUnused,
+  parseSelfKeys,
+  type SelfKeyLimits,
+  type SelfKeyRecord,
+  type SelfKeyUse,
+  withSelfKey,
+  withUses,
+} from './self-keys.js';
 import { formatSession, isSessionToken, readSession, SealedBytes, sessionIdOf } from './session-token.js';
 
 /** The file that the keys are kept in. */
 export const LEDGER = 'keys.json';
 /** Proven addresses are in a file of their own: who may write it makes no keys. */
 export const PROOFS = 'proofs.json';
+/** Keys of the tier self, for the same reason. */
+export const SELF_KEYS = 'self-keys.json';
 export const SECRET = 'keys.secret';
 const SECRET_BYTES = 32;
 const ID_BYTES = 8;
@@ -30,7 +45,7 @@ const MAX_LABEL = 100;
 /** The holder of a key. */
 export interface KeyHolder {
   readonly id: string;
-  readonly tier: KeyTier;
+  readonly tier: HeldTier;
   /** Absent: none. */
   readonly scopes?: readonly Scope[];
   /** Addresses that it has proven by a sign-in, in lower case. Absent: none. */
@@ -46,11 +61,12 @@ export interface KeyHolder {
 export interface KeyChange {
   readonly id: string;
   readonly onlySessions?: true;
-  readonly tier: KeyTier | null;
+  readonly tier: HeldTier | null;
 }
 
 /** A key without its hash. */
-export interface KeyInfo extends Omit<KeyRecord, 'hash'> {
+export interface KeyInfo extends Omit<KeyRecord, 'hash' | 'tier'> {
+  readonly tier: HeldTier;
   /** Absent: none. */
   readonly proven?: readonly Hex[];
 }
@@ -63,6 +79,15 @@ export interface KeyStoreOptions {
   readonly cacheSize: number;
   /** The operator goes on without a list of keys that is missing; absent: no. */
   readonly acceptMissing?: boolean;
+  /** Days without a use after which keys of the tier self expire; absent: they do not. */
+  readonly selfKeyUnusedDays?: number;
+}
+
+/** A key that is not in the store yet. */
+export interface NewKey {
+  readonly id: string;
+  readonly key: string;
+  readonly hash: string;
 }
 
 /**
@@ -80,6 +105,10 @@ export class KeyStore {
   #byId = new Map<string, KeyHolder>();
   readonly #verified: LruMap<string, KeyHolder>;
   #keys: readonly KeyRecord[] = [];
+  /** Keys of the tier self, by id. */
+  #selfKeys = new Map<string, SelfKeyRecord>();
+  /** When each of those was used last in this process, in Unix milliseconds. */
+  readonly #selfUses = new Map<string, number>();
   /** Sessions that ended early, by id. */
   #signedOut = new Map<string, SignedOutSession>();
   #stamp: string | null = null;
@@ -132,10 +161,10 @@ export class KeyStore {
   verify(rawKey: string | undefined): KeyHolder | 'MISSING' | 'NOT_FOUND' {
     if (rawKey === undefined || rawKey === '') return 'MISSING';
     const known = this.#verified.get(rawKey);
-    if (known !== undefined) return this.#hasEnded(known) ? 'NOT_FOUND' : known;
-    const holder = isSessionToken(rawKey) ? this.#sessionHolder(rawKey) : this.#keyHolder(rawKey);
-    if (holder === undefined) return 'NOT_FOUND';
-    this.#verified.set(rawKey, holder);
+    const holder = known ?? (isSessionToken(rawKey) ? this.#sessionHolder(rawKey) : this.#keyHolder(rawKey));
+    if (holder === undefined || this.#hasEnded(holder)) return 'NOT_FOUND';
+    if (known === undefined) this.#verified.set(rawKey, holder);
+    if (holder.tier === 'self') this.#selfUses.set(holder.id, this.#options.clock.wallMs());
     return holder;
   }
 
@@ -150,12 +179,17 @@ export class KeyStore {
     if (session === null || key === undefined || this.#signedOut.has(sessionIdOf(token))) return undefined;
     const { proven = [] } = key;
     const { address, expiresAtMs } = session;
-    const holder = { ...key, proven: proven.includes(address) ? proven : [...proven, address], expiresAtMs };
-    return this.#hasEnded(holder) ? undefined : holder;
+    return { ...key, proven: proven.includes(address) ? proven : [...proven, address], expiresAtMs };
   }
 
-  #hasEnded({ expiresAtMs }: KeyHolder): boolean {
-    return expiresAtMs !== undefined && expiresAtMs <= this.#options.clock.wallMs();
+  #hasEnded({ id, tier, expiresAtMs }: KeyHolder): boolean {
+    if (expiresAtMs === undefined && tier !== 'self') return false;
+    const { clock, selfKeyUnusedDays } = this.#options;
+    const nowMs = clock.wallMs();
+    if (expiresAtMs !== undefined && expiresAtMs <= nowMs) return true;
+    if (tier !== 'self' || selfKeyUnusedDays === undefined) return false;
+    const usedAtMs = Math.max(this.#selfKeys.get(id)?.usedAtMs ?? 0, this.#selfUses.get(id) ?? 0);
+    return isLongUnused(usedAtMs, nowMs, selfKeyUnusedDays);
   }
 
   /** A token that stands for the key and that address until then, at every process that has these keys. */
@@ -220,6 +254,50 @@ export class KeyStore {
     return count;
   }
 
+  /** A key and its hash, of no tier yet. */
+  newKey(): NewKey {
+    const { random } = this.#options;
+    const key = createApiKey(random);
+    return { id: Buffer.from(random.bytes(ID_BYTES)).toString('hex'), key, hash: this.#hash(key) };
+  }
+
+  /** Stands for a network, and for no other one; 16 hex digits, as of the id of a key. */
+  networkId(network: string): string {
+    return this.#hash(`network ${network}`).slice(0, 2 * ID_BYTES);
+  }
+
+  /** Adds a key of the tier self: the only one of its address. */
+  async addSelfKey(
+    added: Pick<SelfKeyRecord, 'id' | 'hash' | 'address' | 'network'>,
+    limits: SelfKeyLimits,
+  ): Promise<AddedSelfKey> {
+    const usedAtMs = this.#options.clock.wallMs();
+    const record = { ...added, createdAt: new Date(usedAtMs).toISOString(), usedAtMs };
+    let result: AddedSelfKey = 'ADDED';
+    await this.#updateSelfKeys((current) => {
+      const admitted = withSelfKey(withUses(current, this.#unwrittenUses()), record, limits);
+      result = admitted.result;
+      return admitted.keys;
+    });
+    return result;
+  }
+
+  /** Uses of keys of the tier self, in this process, that are a day after the last one which is written down. */
+  unwrittenUses(): SelfKeyUse[] {
+    return this.#unwrittenUses().filter(({ id, usedAtMs }) =>
+      isDayLater(usedAtMs, this.#selfKeys.get(id)?.usedAtMs ?? 0),
+    );
+  }
+
+  #unwrittenUses(): SelfKeyUse[] {
+    return Array.from(this.#selfUses, ([id, usedAtMs]) => ({ id, usedAtMs }));
+  }
+
+  /** Writes down when those keys were used. */
+  async noteUses(uses: readonly SelfKeyUse[]): Promise<void> {
+    await this.#updateSelfKeys((current) => withUses(current, uses));
+  }
+
   /** Looks at once whether another process changed the keys. */
   async refresh(): Promise<void> {
     await this.#inTurn(async () => {
@@ -236,25 +314,32 @@ export class KeyStore {
     if (!/^[^\p{C}]+$/u.test(label) || label.length > MAX_LABEL) {
       throw new Error(`a label is 1 to ${MAX_LABEL} printable characters`);
     }
-    const { random, clock } = this.#options;
-    const key = createApiKey(random);
-    const id = Buffer.from(random.bytes(ID_BYTES)).toString('hex');
-    const createdAt = new Date(clock.wallMs()).toISOString();
+    const { id, key, hash } = this.newKey();
+    const createdAt = new Date(this.#options.clock.wallMs()).toISOString();
     const ofScopes = scopes.length === 0 ? {} : { scopes: [...scopes] };
-    await this.#update((keys) => [...keys, { id, hash: this.#hash(key), tier, ...ofScopes, label, createdAt }]);
+    await this.#update((keys) => [...keys, { id, hash, tier, ...ofScopes, label, createdAt }]);
     return { id, key };
   }
 
-  /** Oldest first, revoked ones too. */
+  /** Oldest first, revoked ones too; then those of the tier self, whose label is their address. */
   list(): KeyInfo[] {
-    return this.#keys.map(({ id, tier, scopes, label, createdAt, revokedAt }) => {
+    const created = this.#keys.map(({ id, tier, scopes, label, createdAt, revokedAt }) => {
       const proven = this.#byId.get(id)?.proven;
       const given = { ...(scopes !== undefined && { scopes }), ...(proven !== undefined && { proven }) };
       return { id, tier, ...given, label, createdAt, ...(revokedAt !== undefined && { revokedAt }) };
     });
+    const ofHolders = Array.from(this.#selfKeys.values(), ({ id, address, createdAt }): KeyInfo => {
+      return { id, tier: 'self', proven: this.#byId.get(id)?.proven ?? [address], label: address, createdAt };
+    });
+    return [...created, ...ofHolders];
   }
 
   async revoke(id: string): Promise<'REVOKED' | 'ALREADY_REVOKED' | 'NOT_FOUND'> {
+    if (this.#selfKeys.has(id)) {
+      // Nothing is kept of it: its address may create another one.
+      await this.#updateSelfKeys((keys) => keys.filter((key) => key.id !== id));
+      return 'REVOKED';
+    }
     let result: 'REVOKED' | 'ALREADY_REVOKED' | 'NOT_FOUND' = 'NOT_FOUND';
     const revokedAt = new Date(this.#options.clock.wallMs()).toISOString();
     await this.#update((keys) =>
@@ -331,9 +416,17 @@ export class KeyStore {
     });
   }
 
+  async #updateSelfKeys(change: (keys: readonly SelfKeyRecord[]) => readonly SelfKeyRecord[]): Promise<void> {
+    await this.#inTurn(async () => {
+      const changed = (current: string | null): string => formatSelfKeys(change(parseSelfKeys(current, SELF_KEYS)));
+      await this.#options.files.update(SELF_KEYS, changed);
+      await this.#load();
+    });
+  }
+
   async #readStamp(): Promise<string> {
-    const { files } = this.#options;
-    return `${await files.stamp(LEDGER)} ${await files.stamp(PROOFS)}`;
+    const stamps = [LEDGER, PROOFS, SELF_KEYS].map((name) => this.#options.files.stamp(name));
+    return (await Promise.all(stamps)).join(' ');
   }
 
   async #inTurn(task: () => Promise<void>): Promise<void> {
@@ -349,11 +442,12 @@ export class KeyStore {
     const text = await files.read(LEDGER);
     // An editor may remove the file before it writes the new one: that must not revoke any key.
     if (text === null && this.#stamp !== null) throw new Error(`${LEDGER} is gone`);
-    this.#adopt(parseLedger(text, LEDGER), parseProofs(await files.read(PROOFS), PROOFS));
+    const proofs = parseProofs(await files.read(PROOFS), PROOFS);
+    this.#adopt(parseLedger(text, LEDGER), proofs, parseSelfKeys(await files.read(SELF_KEYS), SELF_KEYS));
     this.#stamp = stamp;
   }
 
-  #adopt(keys: readonly KeyRecord[], { proofs, signedOut }: Proofs): void {
+  #adopt(keys: readonly KeyRecord[], { proofs, signedOut }: Proofs, selfKeys: readonly SelfKeyRecord[]): void {
     const before = this.#holders;
     const endedBefore = this.#signedOut;
     this.#signedOut = new Map(signedOut.map((session) => [session.id, session]));
@@ -366,6 +460,11 @@ export class KeyStore {
       const proven = provenBy.get(id);
       return [hash, { id, tier, ...(scopes !== undefined && { scopes }), ...(proven !== undefined && { proven }) }];
     });
+    this.#selfKeys = new Map(selfKeys.map((key) => [key.id, key]));
+    for (const id of this.#selfUses.keys()) if (!this.#selfKeys.has(id)) this.#selfUses.delete(id);
+    for (const { id, hash, address } of selfKeys) {
+      holders.push([hash, { id, tier: 'self', proven: [...new Set([address, ...(provenBy.get(id) ?? [])])] }]);
+    }
     this.#holders = new Map(holders);
     this.#byId = new Map(holders.map(([, holder]) => [holder.id, holder]));
     const changes: KeyChange[] = [];

@@ -2,6 +2,7 @@ import type { Clock } from '../engine/ports.js';
 import type { Hex } from '../engine/quote.js';
 import type { SignedOutSession } from './key-file.js';
 import type { KeyStore } from './key-store.js';
+import type { AddedSelfKey, SelfKeyLimits, SelfKeyRecord, SelfKeyUse } from './self-keys.js';
 
 /** A nonce that a sign-in names, and by whom. */
 export interface NonceUse {
@@ -22,9 +23,15 @@ export interface ProofStore {
   prove(keyId: string, address: Hex): Promise<'PROVEN' | 'TOO_MANY' | 'NOT_FOUND' | 'UNAVAILABLE'>;
   /** Ends a session for all processes with these keys. */
   signOut(session: SignedOutSession): Promise<'SIGNED_OUT' | 'TOO_MANY' | 'UNAVAILABLE'>;
+  /** Adds a key of the tier self: the only one of its address. */
+  addSelfKey(added: Pick<SelfKeyRecord, 'id' | 'hash' | 'address' | 'network'>): Promise<AddedSelfKey | 'UNAVAILABLE'>;
+  /** Writes down when keys of the tier self were used. */
+  noteUses(uses: readonly SelfKeyUse[]): Promise<'NOTED' | 'UNAVAILABLE'>;
 }
 
-export interface ProofStoreLimits {
+type Keys = Pick<KeyStore, 'prove' | 'signOut' | 'addSelfKey' | 'noteUses'>;
+
+export interface ProofStoreLimits extends SelfKeyLimits {
   /** Addresses that one key may have proven. */
   readonly provenPerKey: number;
   readonly nonceMs: number;
@@ -46,7 +53,7 @@ export interface ProofStoreLimits {
  * began are not.
  */
 export class LocalProofStore implements ProofStore {
-  readonly #keys: Pick<KeyStore, 'prove' | 'signOut'>;
+  readonly #keys: Keys;
   readonly #clock: Clock;
   readonly #limits: ProofStoreLimits;
   readonly #sinceMs: number;
@@ -59,7 +66,7 @@ export class LocalProofStore implements ProofStore {
   /** Their ids, by key. */
   readonly #sessionsOf = new Map<string, Set<string>>();
 
-  constructor(keys: Pick<KeyStore, 'prove' | 'signOut'>, clock: Clock, limits: ProofStoreLimits) {
+  constructor(keys: Keys, clock: Clock, limits: ProofStoreLimits) {
     this.#keys = keys;
     this.#clock = clock;
     this.#limits = limits;
@@ -78,6 +85,15 @@ export class LocalProofStore implements ProofStore {
     const result = await this.#keys.signOut(session, this.#limits);
     if (result === 'SIGNED_OUT') this.#endSession(session.id);
     return result;
+  }
+
+  addSelfKey(added: Parameters<ProofStore['addSelfKey']>[0]): Promise<AddedSelfKey> {
+    return this.#keys.addSelfKey(added, this.#limits);
+  }
+
+  async noteUses(uses: readonly SelfKeyUse[]): Promise<'NOTED'> {
+    await this.#keys.noteUses(uses);
+    return 'NOTED';
   }
 
   #spend(use: NonceUse): SpendResult {

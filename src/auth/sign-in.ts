@@ -3,6 +3,7 @@ import { parseSiweMessage, validateSiweMessage } from 'viem/siwe';
 import type { Clock, Random } from '../engine/ports.js';
 import type { Hex } from '../engine/quote.js';
 import type { SignedOutSession } from './key-file.js';
+import type { NewKey } from './key-store.js';
 import type { NonceUse, ProofStore } from './proof-store.js';
 import { type SealedBytes, sessionIdOf } from './session-token.js';
 
@@ -26,6 +27,7 @@ export interface SignInOptions {
   readonly proofs: ProofStore;
   /** The token of a session of that key. */
   readonly startSession: (keyId: string, address: Hex, expiresAtMs: number) => string;
+  readonly newKey: () => NewKey;
   /** Null: it is no token of a session. */
   readonly sessionOf: (token: string) => SignedOutSession | null;
   /** Whether the contract at that address accepts the signature of a message (EIP-1271). */
@@ -48,13 +50,29 @@ export interface SignedMessage {
   readonly keep: 'session' | 'key';
 }
 
-export type SignInResult =
-  | { readonly type: 'SIGNED_IN'; readonly address: Hex; readonly token: string; readonly expiresAtMs: number }
-  | { readonly type: 'PROVEN' | 'TOO_MANY_TAKERS' | 'KEY_REVOKED' | 'UNAVAILABLE'; readonly address: Hex }
+/** Why a signed message proves nothing. */
+export type RejectedMessage =
   /** `problem`: why the message does not hold, for the client. */
   | { readonly type: 'INVALID'; readonly problem: string }
   | { readonly type: 'NONCE_REJECTED' | 'UNAVAILABLE' }
   | { readonly type: 'TOO_MANY'; readonly retryAfterMs: number };
+
+export type SignInResult =
+  | { readonly type: 'SIGNED_IN'; readonly address: Hex; readonly token: string; readonly expiresAtMs: number }
+  | { readonly type: 'PROVEN' | 'TOO_MANY_TAKERS' | 'KEY_REVOKED'; readonly address: Hex }
+  | RejectedMessage;
+
+export type KeyCreation =
+  /** `replaced`: the address had a key, which is gone. */
+  | {
+      readonly type: 'CREATED';
+      readonly address: Hex;
+      readonly id: string;
+      readonly key: string;
+      readonly replaced: boolean;
+    }
+  | { readonly type: 'FULL' | 'NETWORK_FULL' }
+  | RejectedMessage;
 
 /** Sign-in with Ethereum (EIP-4361): proves that the holder of a key owns an address. */
 export class SignIn {
@@ -78,6 +96,51 @@ export class SignIn {
   /** Checks the message and its signature, spends its nonce, and keeps the proof. */
   async verify(keyId: string, signed: SignedMessage): Promise<SignInResult> {
     const { clock, limits, proofs } = this.#options;
+    const owner = await this.#ownerOf(keyId, signed);
+    if (owner.type !== 'OWNER') return owner;
+    const { address, nonce } = owner;
+    const expiresAtMs = Math.min(owner.expiresAtMs ?? Infinity, clock.wallMs() + limits.sessionMs);
+    const token = this.#options.startSession(keyId, address, expiresAtMs);
+    const session = { id: sessionIdOf(token), expiresAtMs };
+    const rejected = await this.#spend({ ...nonce, address, ...(signed.keep === 'session' && { session }) });
+    if (rejected !== null) return rejected;
+    if (signed.keep === 'key') {
+      const kept = KEPT[await proofs.prove(keyId, address)];
+      return kept === 'UNAVAILABLE' ? { type: kept } : { type: kept, address };
+    }
+    return { type: 'SIGNED_IN', address, token, expiresAtMs };
+  }
+
+  /**
+   * Checks the same, and creates the one key of the tier self that the address may have. `networkId` stands for the
+   * network of the caller, who has no key yet: nonces are of it, and so is the key.
+   */
+  async createKey(networkId: string, signed: Omit<SignedMessage, 'keep'>): Promise<KeyCreation> {
+    const { proofs, newKey } = this.#options;
+    const owner = await this.#ownerOf(networkId, signed);
+    if (owner.type !== 'OWNER') return owner;
+    const { address, nonce } = owner;
+    const rejected = await this.#spend({ ...nonce, address });
+    if (rejected !== null) return rejected;
+    const { id, key, hash } = newKey();
+    const added = await proofs.addSelfKey({ id, hash, address, network: networkId });
+    if (added !== 'ADDED' && added !== 'REPLACED') return { type: added };
+    return { type: 'CREATED', address, id, key, replaced: added === 'REPLACED' };
+  }
+
+  async #ownerOf(
+    keyId: string,
+    signed: Omit<SignedMessage, 'keep'>,
+  ): Promise<
+    | {
+        readonly type: 'OWNER';
+        readonly address: Hex;
+        readonly nonce: Omit<NonceUse, 'address'>;
+        readonly expiresAtMs: number | null;
+      }
+    | RejectedMessage
+  > {
+    const { clock, limits } = this.#options;
     const nowMs = clock.wallMs();
     const read = this.#read(signed.message, nowMs);
     if ('problem' in read) return { type: 'INVALID', problem: read.problem };
@@ -89,19 +152,16 @@ export class SignIn {
     const isSigner = await this.#isSigner(address, signed);
     if (isSigner === 'UNAVAILABLE') return { type: 'UNAVAILABLE' };
     if (!isSigner) return { type: 'INVALID', problem: `The signature is not of ${address}` };
-    const expiresAtMs = Math.min(read.expiresAtMs ?? Infinity, nowMs + limits.sessionMs);
-    const token = this.#options.startSession(keyId, address, expiresAtMs);
-    const session = { id: sessionIdOf(token), expiresAtMs };
-    const spent = await proofs.spend({ ...nonce, address, ...(signed.keep === 'session' && { session }) });
-    if (spent === 'UNAVAILABLE') return { type: 'UNAVAILABLE' };
-    if (spent === 'REJECTED') return { type: 'NONCE_REJECTED' };
-    if (spent !== 'SPENT') return { type: 'TOO_MANY', retryAfterMs: spent.retryAfterMs };
-    if (signed.keep === 'key') {
-      return { type: KEPT[await proofs.prove(keyId, address)], address };
-    }
-    return { type: 'SIGNED_IN', address, token, expiresAtMs };
+    return { type: 'OWNER', address, nonce, expiresAtMs: read.expiresAtMs };
   }
 
+  /** Null: it is spent. */
+  async #spend(use: NonceUse): Promise<RejectedMessage | null> {
+    const spent = await this.#options.proofs.spend(use);
+    if (spent === 'SPENT') return null;
+    if (spent === 'UNAVAILABLE') return { type: 'UNAVAILABLE' };
+    return spent === 'REJECTED' ? { type: 'NONCE_REJECTED' } : { type: 'TOO_MANY', retryAfterMs: spent.retryAfterMs };
+  }
   /** Ends the session of that token for all processes with these keys. */
   async signOut(token: string): Promise<'SIGNED_OUT' | 'NO_SESSION' | 'TOO_MANY' | 'UNAVAILABLE'> {
     const session = this.#options.sessionOf(token);
@@ -153,7 +213,7 @@ export class SignIn {
     return { id: payload.toString('hex', RANDOM_AT), keyId, issuedAtMs: Number(payload.readBigUInt64BE()) };
   }
 
-  async #isSigner(address: Hex, { message, signature }: SignedMessage): Promise<boolean | 'UNAVAILABLE'> {
+  async #isSigner(address: Hex, { message, signature }: Omit<SignedMessage, 'keep'>): Promise<boolean | 'UNAVAILABLE'> {
     const signer = await recoverMessageAddress({ message, signature }).catch(() => null);
     if (signer?.toLowerCase() === address) return true;
     return this.#options.isContractSignature(address, message, signature);

@@ -34,6 +34,7 @@ export type { QuotaLeft, Quotas } from './quotas.js';
 export type { QuoteBook } from './quote-book.js';
 export type { Readiness, Rest } from './rest.js';
 export { type Hex, zeroAddress as ZERO_ADDRESS } from 'viem';
+export { type ApiKeyTerms, requestApiKey } from './api-key.js';
 export { signQuote } from './sign-quote.js';
 export type { ClientSession as Session, MessageSigner, SignInSigner, SignInTerms } from './sign-in.js';
 export {

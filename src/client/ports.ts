@@ -55,12 +55,14 @@ export const systemClock: ClientClock = {
   },
 };
 
+export const systemFetch: Fetch = (url, init) => fetch(url, init);
+
 /** The clock, randomness and network of Node or a browser. Node before 22 has no WebSocket. */
 export function systemPorts(WebSocket: SocketConstructor): ClientPorts {
   return {
     clock: systemClock,
     random: () => Math.random(),
-    fetch: (url, init) => fetch(url, init),
+    fetch: systemFetch,
     WebSocket,
   };
 }

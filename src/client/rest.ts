@@ -11,7 +11,14 @@ import type {
   VaultQuoteQuery,
   VaultQuoteResult,
 } from '../wire/options.js';
-import type { NonceResult, SignOutResult, VerifyBody, VerifyResult } from '../wire/auth.js';
+import type {
+  CreateKeyBody,
+  CreateKeyResult,
+  NonceResult,
+  SignOutResult,
+  VerifyBody,
+  VerifyResult,
+} from '../wire/auth.js';
 import type { CollateralBalances, OptionBalances } from '../wire/account.js';
 import type { CandlesQuery, CandlesResult, TradesQuery, TradesResult } from '../wire/market.js';
 import type { ValuedTickersResult } from '../wire/valuation.js';
@@ -281,6 +288,16 @@ export class Rest {
   /** Proves an address with a signed message. */
   verifySignIn(signed: VerifyBody): Promise<VerifyResult> {
     return this.#post('/auth/verify', signed);
+  }
+
+  /** A nonce for `createKey`; `requestApiKey` does all of it. */
+  createKeyNonce(): Promise<NonceResult> {
+    return this.#post('/auth/keys/nonce', {});
+  }
+
+  /** Creates an API key of the self tier for the address that signed. */
+  createKey(signed: CreateKeyBody): Promise<CreateKeyResult> {
+    return this.#post('/auth/keys', signed);
   }
 
   /** Ends the session whose token is sent as the key. */

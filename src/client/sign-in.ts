@@ -29,17 +29,29 @@ export interface SignInCalls {
   }): Promise<VerifyResult>;
 }
 
-/** `chainId`: the settlement chain's, as the client was given it. */
-export async function signIn(
-  calls: SignInCalls,
-  terms: SignInTerms,
-  { url, chainId, issuedAtMs }: { readonly url: string; readonly chainId: string; readonly issuedAtMs: number },
-): Promise<VerifyResult> {
+export interface SignInPlace {
+  readonly url: string;
+  /** The settlement chain's, as the client was given it. */
+  readonly chainId: string;
+  readonly issuedAtMs: number;
+}
+
+export async function signIn(calls: SignInCalls, terms: SignInTerms, at: SignInPlace): Promise<VerifyResult> {
+  const { keep = 'session' } = terms;
+  return calls.verify({ ...(await signedMessage(() => calls.nonce(), terms, at)), keep });
+}
+
+/** Asks for a nonce, and signs a message with it. */
+export async function signedMessage(
+  askNonce: SignInCalls['nonce'],
+  terms: SignInSigner & Pick<SignInTerms, 'domain'>,
+  { url, chainId, issuedAtMs }: SignInPlace,
+): Promise<{ readonly message: string; readonly signature: Hex }> {
   const service = new URL(url);
-  const { domain = service.host, keep = 'session' } = terms;
+  const { domain = service.host } = terms;
   const address = getAddress('account' in terms ? terms.account.address : terms.address);
   const uri = domain === service.host ? service.origin : `https://${domain}`;
-  const { nonce } = await calls.nonce();
+  const { nonce } = await askNonce();
   // The server chooses the nonce: it must not bring other lines into what is signed.
   if (!/^[0-9A-Za-z]{8,200}$/.test(nonce)) throw new TypeError('The server sent no nonce of EIP-4361');
   const message = [
@@ -53,7 +65,7 @@ export async function signIn(
     `Issued At: ${new Date(issuedAtMs).toISOString()}`,
   ].join('\n');
   const signature = await ('account' in terms ? terms.account.signMessage({ message }) : terms.signMessage(message));
-  return calls.verify({ message, signature, keep });
+  return { message, signature };
 }
 
 /** The key that a client sends: the API key, or the token of a session in its place. */

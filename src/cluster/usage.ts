@@ -4,7 +4,7 @@ import type { ClusterConnection } from './connection.js';
 /** Usage of one quota by one key. */
 export interface Usage {
   readonly id: string;
-  readonly tier: 'free' | 'paid';
+  readonly tier: 'free' | 'paid' | 'self';
   readonly kind: string;
   readonly amount: number;
 }

@@ -8,11 +8,11 @@ export function effectiveLimits(settings: Settings): Limits {
   return { ...limits, ...Object.fromEntries(changed.map((name) => [name, settings[name as keyof Settings]])) };
 }
 
-/** The quotas of both tiers as the settings have them. */
+/** The quotas of all tiers as the settings have them. */
 export function effectiveQuotas(settings: Settings): QuotaTable {
   const of = (tier: Tier): QuotaTable[Tier] => {
     const names = Object.keys(tierQuotas[tier]) as QuotaName[];
     return Object.fromEntries(names.map((name) => [name, settings[tierSettingName(tier, name)]])) as never;
   };
-  return { free: of('free'), paid: of('paid') };
+  return { free: of('free'), paid: of('paid'), self: of('self') };
 }

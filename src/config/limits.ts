@@ -66,8 +66,17 @@ export const limits = {
   /** Sessions signed out before they expire: of all keys, at 90 bytes each in one value of the cluster, and of one key. */
   signedOut: 4_000,
   signedOutPerKey: 1_000,
-  /** Body of a request that carries a batch, and of any other. */
+  /**
+   * Keys of the tier self: of all addresses, at 300 bytes each in one file or value of the cluster, and from one
+   * network; days without a use after which one expires; and how often uses that are a day old are written down.
+   */
+  selfKeys: 1_000,
+  selfKeysPerNetwork: 5,
+  selfKeyUnusedDays: 30,
+  selfKeyNoteMs: 600_000,
+  /** Body of a request that carries a batch, of one without a key, and of any other. */
   batchBodyBytes: 1 << 20,
+  keylessBodyBytes: 8 << 10,
   bodyBytes: 64 << 10,
   /**
    * Objects, arrays and fields in one JSON body: at 0.2 us each. A quote has 22, so that a body of quotes has fewer
@@ -478,7 +487,8 @@ export type Limits = Readonly<Record<keyof typeof limits, number>>;
 /**
  * Quotas of a key, by its tier; each number is a setting. Free keys are enough to try everything by hand and to
  * follow the market. Paid keys are bounded too, so that one of them cannot starve the rest, far above what a maker
- * needs.
+ * needs. Keys of the tier self are given to everyone with an address, which costs nothing: the operator pays for none of
+ * what they publish.
  */
 export const tierQuotas = {
   free: {
@@ -493,6 +503,19 @@ export const tierQuotas = {
     rowsPerSecond: 5_000,
     answerBytesPerSecond: 4 << 20,
     answersWaiting: 8,
+  },
+  self: {
+    requestsPerSecond: 10,
+    quotesPerMinute: 60,
+    quoteBurst: 20,
+    quotesPerDay: 1_000,
+    gasPerDay: 0,
+    connections: 2,
+    channels: 16,
+    messagesPerSecond: 10,
+    rowsPerSecond: 2_000,
+    answerBytesPerSecond: 2 << 20,
+    answersWaiting: 4,
   },
   paid: {
     requestsPerSecond: 20_000,

@@ -27,6 +27,9 @@ const MOST: Readonly<Partial<Record<QuotaName, number>>> = {
   answerBytesPerSecond: 1_000_000_000_000,
 };
 
+/** Lower bounds of settings that may be below 1. */
+const LEAST: Readonly<Partial<Record<QuotaName, number>>> = { gasPerDay: 0 };
+
 export type TierSettingName<T extends Tier> = `${T}${Capitalize<QuotaName>}`;
 
 /** `('free', 'quoteBurst')` -> `freeQuoteBurst` */
@@ -40,7 +43,7 @@ function tierSettings<T extends Tier>(tier: T): Readonly<Record<TierSettingName<
   const entries = quotas.map((quota) => [
     tierSettingName(tier, quota),
     integer(
-      1,
+      LEAST[quota] ?? 1,
       MOST[quota] ?? 1_000_000_000,
       tierQuotas[tier][quota],
       `${about[quota]}, of each key of the ${tier} tier.`,
@@ -209,6 +212,24 @@ export const settingTable = {
     'hosts such as book.example.org or localhost:8080, separated by commas',
     'Hosts, with the port that browsers show, that people sign in at. Not set: `localhost` and 127.0.0.1 alone, with any port.',
   ),
+  selfService: oneOf(
+    ['no', 'yes'],
+    'no',
+    'Whether everyone who signs in with an address gets an API key of the self tier for it (`POST /auth/keys`).',
+  ),
+  selfKeys: integer(1, 3_000, limits.selfKeys, 'API keys of the self tier that are in force at once.'),
+  selfKeysPerNetwork: integer(
+    1,
+    3_000,
+    limits.selfKeysPerNetwork,
+    'Of those: keys that were created from one IPv4 address, or from one /64 of IPv6.',
+  ),
+  selfKeyUnusedDays: integer(
+    2,
+    3_650,
+    limits.selfKeyUnusedDays,
+    'Days without a request after which a key of the self tier expires.',
+  ),
   trustedProxies: setting(
     Type.Array(address, { maxItems: 100 }),
     [] as readonly string[],
@@ -353,6 +374,7 @@ export const settingTable = {
   ),
   ...tierSettings('free'),
   ...tierSettings('paid'),
+  ...tierSettings('self'),
   unknownKeysPerMinute: integer(
     1,
     1_000_000,

@@ -1,10 +1,35 @@
 import type { Hex } from '../engine/quote.js';
-import type { NetRequest, NetResponse } from '../net/net.js';
-import { NonceBody, type NonceResult, type SignOutResult, VerifyBody, type VerifyResult } from '../wire/auth.js';
+import type { NetRequest, NetRequestHead, NetResponse } from '../net/net.js';
+import {
+  CreateKeyBody,
+  type CreateKeyResult,
+  NonceBody,
+  type NonceResult,
+  type SignOutResult,
+  VerifyBody,
+  type VerifyResult,
+} from '../wire/auth.js';
 import { compile } from '../wire/validation.js';
 import { readJson } from './parse.js';
 import { chainUnreachable, json, rateLimited, refuse } from './responses.js';
 import type { Caller, Route } from './router.js';
+
+type RejectedSignIn =
+  | { readonly type: 'INVALID'; readonly problem: string }
+  | { readonly type: 'NONCE_REJECTED' | 'UNAVAILABLE' }
+  | { readonly type: 'TOO_MANY'; readonly retryAfterMs: number };
+
+/** Keys for callers without one. */
+export interface SelfService {
+  readonly isOn: boolean;
+  /** Counts one request without a key. Returns 0, or for how many milliseconds none of that address is looked at. */
+  strike(remoteAddress: string): number;
+  /** Stands for the network of that address as the id of a key stands for a key. */
+  networkId(remoteAddress: string): string;
+}
+
+/** Paths that take a body from callers without a key. */
+export const KEYLESS_PATHS: readonly string[] = ['/auth/keys', '/auth/keys/nonce'];
 
 /** Proofs that callers own addresses. */
 export interface SignIns {
@@ -15,10 +40,23 @@ export interface SignIns {
     signed: { readonly message: string; readonly signature: Hex; readonly keep: 'session' | 'key' },
   ): Promise<
     | { readonly type: 'SIGNED_IN'; readonly address: Hex; readonly token: string; readonly expiresAtMs: number }
-    | { readonly type: 'PROVEN' | 'TOO_MANY_TAKERS' | 'KEY_REVOKED' | 'UNAVAILABLE'; readonly address: Hex }
-    | { readonly type: 'INVALID'; readonly problem: string }
-    | { readonly type: 'NONCE_REJECTED' | 'UNAVAILABLE' }
-    | { readonly type: 'TOO_MANY'; readonly retryAfterMs: number }
+    | { readonly type: 'PROVEN' | 'TOO_MANY_TAKERS' | 'KEY_REVOKED'; readonly address: Hex }
+    | RejectedSignIn
+  >;
+  /** A key for the address that signed. `networkId` is what the nonce was issued to. */
+  createKey(
+    networkId: string,
+    signed: { readonly message: string; readonly signature: Hex },
+  ): Promise<
+    | {
+        readonly type: 'CREATED';
+        readonly address: Hex;
+        readonly id: string;
+        readonly key: string;
+        readonly replaced: boolean;
+      }
+    | { readonly type: 'FULL' | 'NETWORK_FULL' }
+    | RejectedSignIn
   >;
   /** By what stands in place of the API key. */
   signOut(token: string): Promise<'SIGNED_OUT' | 'NO_SESSION' | 'TOO_MANY' | 'UNAVAILABLE'>;
@@ -28,13 +66,24 @@ const SIGNED_OUT_RETRY_MS = 60_000;
 
 export interface AuthRouteParts {
   readonly signIns: SignIns;
+  readonly selfService: SelfService;
   readonly chainId: string;
-  readonly limits: { readonly bodyParts: number; readonly schemaErrors: number; readonly provenPerKey: number };
+  readonly limits: {
+    readonly bodyParts: number;
+    readonly schemaErrors: number;
+    readonly provenPerKey: number;
+    readonly selfKeysPerNetwork: number;
+    readonly selfKeyUnusedDays: number;
+  };
 }
 
-/** POST /auth/nonce, /auth/verify and /auth/signout: sign-in with Ethereum (EIP-4361). */
-export function authRoutes({ signIns, chainId, limits }: AuthRouteParts): Route[] {
+/**
+ * POST /auth/nonce, /auth/verify and /auth/signout: sign-in with Ethereum (EIP-4361). POST /auth/keys/nonce and
+ * /auth/keys: a key for callers without one.
+ */
+export function authRoutes({ signIns, selfService, chainId, limits }: AuthRouteParts): Route[] {
   const checkEmpty = compile(NonceBody, limits.schemaErrors);
+  const checkCreation = compile(CreateKeyBody, limits.schemaErrors);
   const checkVerify = compile(VerifyBody, limits.schemaErrors);
 
   /** Null: there is no body, or an empty object. */
@@ -46,10 +95,10 @@ export function authRoutes({ signIns, chainId, limits }: AuthRouteParts): Route[
     return body.ok ? null : refuse(request, 'invalid_parameter', body.errors);
   }
 
-  function nonce(request: NetRequest, caller: Caller): NetResponse {
+  function nonce(request: NetRequest, issuedTo: string): NetResponse {
     const wrong = wrongEmptyBody(request);
     if (wrong !== null) return wrong;
-    const issued = signIns.issueNonce(caller.id);
+    const issued = signIns.issueNonce(issuedTo);
     const result: NonceResult = {
       nonce: issued.nonce,
       expiresAt: seconds(issued.expiresAtMs),
@@ -70,18 +119,68 @@ export function authRoutes({ signIns, chainId, limits }: AuthRouteParts): Route[
         return verified({ address: result.address, token: result.token, expiresAt: seconds(result.expiresAtMs) });
       case 'PROVEN':
         return verified({ address: result.address, token: null, expiresAt: null });
-      case 'INVALID':
-        return refuse(request, { code: 'sign_in_rejected', param: 'message' }, result.problem);
-      case 'NONCE_REJECTED':
-        return refuse(request, 'nonce_rejected', 'The nonce is unknown, spent or expired');
       case 'TOO_MANY_TAKERS':
         return refuse(request, 'too_many_takers', `Too many addresses: one key proves at most ${limits.provenPerKey}`);
       case 'KEY_REVOKED':
         return refuse(request, 'api_key_unknown', 'NOT_FOUND');
+      default:
+        return rejected(request, result);
+    }
+  }
+
+  function rejected(request: NetRequest, result: RejectedSignIn): NetResponse {
+    switch (result.type) {
+      case 'INVALID':
+        return refuse(request, { code: 'sign_in_rejected', param: 'message' }, result.problem);
+      case 'NONCE_REJECTED':
+        return refuse(request, 'nonce_rejected', 'The nonce is unknown, spent or expired');
       case 'UNAVAILABLE':
         return chainUnreachable(request);
       case 'TOO_MANY':
         return rateLimited(request, result.retryAfterMs);
+    }
+  }
+
+  /** So no body of such a request is read. */
+  function refusedSelfService(request: NetRequestHead): NetResponse | null {
+    if (selfService.isOn) return null;
+    return refuse(request, 'self_service_off', 'This service hands out no keys: ask its operator for one');
+  }
+
+  /** Requests without a key are counted by their network. */
+  function bounded(
+    handle: (request: NetRequest, networkId: string) => NetResponse | Promise<NetResponse>,
+  ): (request: NetRequest) => NetResponse | Promise<NetResponse> {
+    return (request) => {
+      const retryAfterMs = selfService.strike(request.remoteAddress);
+      if (retryAfterMs > 0) return rateLimited(request, retryAfterMs);
+      return handle(request, selfService.networkId(request.remoteAddress));
+    };
+  }
+
+  async function createKey(request: NetRequest, networkId: string): Promise<NetResponse> {
+    const parsed = readJson(request.body, limits.bodyParts);
+    if (!parsed.ok) return refuse(request, parsed.code, parsed.error);
+    const body = checkCreation(parsed.value);
+    if (!body.ok) return refuse(request, 'invalid_parameter', body.errors);
+    const result = await signIns.createKey(networkId, body.value);
+    switch (result.type) {
+      case 'CREATED': {
+        const { id, key, address, replaced } = result;
+        const created: CreateKeyResult = {
+          ...{ id, key, tier: 'self', address, replaced },
+          unusedDays: limits.selfKeyUnusedDays,
+        };
+        return json(JSON.stringify(created), 201);
+      }
+      case 'FULL':
+        return refuse(request, 'self_keys_exhausted', 'As many keys as may be are in force');
+      case 'NETWORK_FULL': {
+        const message = `Too many keys: ${limits.selfKeysPerNetwork} were created from this network`;
+        return refuse(request, 'too_many_keys', message);
+      }
+      default:
+        return rejected(request, result);
     }
   }
 
@@ -96,9 +195,23 @@ export function authRoutes({ signIns, chainId, limits }: AuthRouteParts): Route[
   }
 
   return [
-    { method: 'POST', path: '/auth/nonce', needsKey: true, handle: nonce },
+    { method: 'POST', path: '/auth/nonce', needsKey: true, handle: (request, { id }) => nonce(request, id) },
     { method: 'POST', path: '/auth/verify', needsKey: true, handle: verify },
     { method: 'POST', path: '/auth/signout', needsKey: true, handle: signOut },
+    {
+      method: 'POST',
+      path: '/auth/keys/nonce',
+      needsKey: false,
+      refuse: refusedSelfService,
+      handle: bounded((request, networkId) => nonce(request, networkId)),
+    },
+    {
+      method: 'POST',
+      path: '/auth/keys',
+      needsKey: false,
+      refuse: refusedSelfService,
+      handle: bounded((request, networkId) => createKey(request, networkId)),
+    },
   ];
 }
 

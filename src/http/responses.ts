@@ -13,7 +13,7 @@ import type { SchemaError } from '../wire/validation.js';
 export interface LargeAnswerRunner {
   /** Gives when to retry where too many answers of the key wait already; `make` is not called then. */
   run<T>(
-    caller: { readonly id: string; readonly tier: 'free' | 'paid' },
+    caller: { readonly id: string; readonly tier: 'free' | 'paid' | 'self' },
     make: (work: PacedWork) => T | Promise<T>,
   ): Promise<T> | { readonly retryAfterMs: number };
 }

@@ -6,7 +6,7 @@ import { type AnswerHeaders, noOperatorScope, rateLimited, refuse } from './resp
 /** The verified key of a request, by its id. */
 export interface Caller {
   readonly id: string;
-  readonly tier: 'free' | 'paid';
+  readonly tier: 'free' | 'paid' | 'self';
   /**
    * Absent: none. `operator`: it may act with the operator's wallet. `takers:all`: it may see what is private to any
    * taker.
@@ -45,7 +45,14 @@ export type Route =
       readonly scope?: 'operator';
       readonly handle: RouteHandler<Caller>;
     }
-  | { readonly method: 'GET'; readonly path: string; readonly needsKey: false; readonly handle: RouteHandler<null> };
+  | {
+      readonly method: 'GET' | 'POST';
+      readonly path: string;
+      readonly needsKey: false;
+      /** The refusal of a request before its body is read; null: it must be. Absent: none is refused. */
+      readonly refuse?: (request: NetRequestHead) => NetResponse | null;
+      readonly handle: RouteHandler<null>;
+    };
 
 export interface AnsweredRequest {
   readonly requestId: string;
@@ -127,7 +134,7 @@ export function createRouter(routes: readonly Route[], options: RouterOptions): 
       });
     if (request.query.length > options.maxQueryBytes)
       return refuse(request, 'query_too_long', 'The query string is too long');
-    if (!route.needsKey) return (whole) => route.handle(whole, null);
+    if (!route.needsKey) return route.refuse?.(request) ?? ((whole) => route.handle(whole, null));
     const caller = options.checkKey(request.header('x-apikey'), request);
     if (caller === 'MISSING') return refuse(request, 'api_key_missing', 'API key not provided');
     if (caller === 'NOT_FOUND') return refuse(request, 'api_key_unknown', 'NOT_FOUND');

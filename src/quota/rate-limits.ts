@@ -179,7 +179,7 @@ export interface TierQuotas {
   readonly answersWaiting: number;
 }
 
-export type Tier = 'free' | 'paid';
+export type Tier = 'free' | 'paid' | 'self';
 export type QuotaTable = Readonly<Record<Tier, TierQuotas>>;
 
 /** The key whose quota is used. */

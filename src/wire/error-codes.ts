@@ -139,6 +139,18 @@ export const ERROR_CODES = {
     title: 'The key has proven as many addresses as it may',
     remedy: 'Sign in for a session (`keep`), or use another key.',
   },
+  self_service_off: {
+    status: 403,
+    retryable: false,
+    title: 'The service hands out no keys',
+    remedy: "Ask the service's operator for a key.",
+  },
+  too_many_keys: {
+    status: 403,
+    retryable: false,
+    title: 'As many keys as may be were created from the network',
+    remedy: 'Use one of them, or sign in with an address that has one: that replaces it.',
+  },
   origin_forbidden: {
     status: 403,
     retryable: false,
@@ -256,6 +268,12 @@ export const ERROR_CODES = {
     remedy: operator,
   },
   no_wallet: { status: 501, retryable: false, title: 'No wallet is configured', remedy: operator },
+  self_keys_exhausted: {
+    status: 503,
+    retryable: true,
+    title: 'As many keys of the self tier as may be are in force',
+    remedy: 'Ask the operator for a key, or try again on another day: keys that nobody uses expire.',
+  },
   chain_unavailable: {
     status: 503,
     retryable: true,

@@ -30,7 +30,7 @@ export interface FeedReaderLimits extends CatchUpLimits {
 /** The key of a socket. */
 export interface SocketKeyHolder {
   readonly id: string;
-  readonly tier: 'free' | 'paid';
+  readonly tier: 'free' | 'paid' | 'self';
   readonly scopes?: readonly ('operator' | 'takers:all')[];
   /** Addresses that it has proven by a sign-in, in lower case. Absent: none. */
   readonly proven?: readonly Hex[];

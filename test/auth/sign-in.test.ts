@@ -20,6 +20,9 @@ const limits = {
   sessionsPerKey: 4,
   signedOut: 3,
   signedOutPerKey: 2,
+  selfKeys: 3,
+  selfKeysPerNetwork: 2,
+  selfKeyUnusedDays: 30,
 };
 const account = privateKeyToAccount(generatePrivateKey());
 const owner = account.address.toLowerCase();
@@ -38,6 +41,7 @@ async function signedUp(options: Partial<SignInOptions> = {}) {
     domains: ['book.example'],
     nonces: keys.sealed('nonce'),
     proofs,
+    newKey: () => keys.newKey(),
     startSession: (...session) => keys.startSession(...session),
     sessionOf: (token) => keys.sessionOf(token),
     isContractSignature: async () => false,

@@ -59,8 +59,9 @@ function settingsOf({ tierQuotas: table, ...options }: TestServiceOptions, dataD
     port = 0,
     containerPort = null,
     privacy = 'open',
+    selfService = 'no',
   } = options;
-  const own = { dataDir, corsOrigins, trustedProxies, netBackend, port, containerPort, privacy };
+  const own = { dataDir, corsOrigins, trustedProxies, netBackend, port, containerPort, privacy, selfService };
   return { ...defaults, ...Object.fromEntries(quotas), ...own } as Settings;
 }
 

@@ -24,6 +24,7 @@ const SUITE = [
       'book-proof',
       'proven-takers',
       'withdrawals',
+      'self-service',
     ],
   ],
   [

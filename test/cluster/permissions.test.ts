@@ -35,6 +35,7 @@ t.test('with the shipped nats.conf a gateway reads the log and the keys, and can
     'and makes no keys',
   );
   t.equal(await ofEngine.update('proofs.json', () => 'proofs'), 'proofs', 'it notes what keys have proven');
+  t.equal(await ofEngine.update('self-keys.json', () => 'self'), 'self', 'and keys that sign-ins create');
   const admin = await ClusterKeyFiles.open(await as('admin', 'of-admins'));
   t.equal(await admin.update('keys.json', () => 'keys'), 'keys');
 

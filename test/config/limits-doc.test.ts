@@ -8,12 +8,17 @@ const rows = text
   .filter((line) => line.startsWith('| `'))
   .map((line) => line.split(' | ').map((cell) => cell.replace(/^\| | \|$/g, '')));
 
-t.test('docs/reference/limits.md has the quotas of both tiers', async (t) => {
-  const told = rows.filter((cells) => cells.length === 4).map(([name, free, paid]) => [name, free, paid]);
+t.test('docs/reference/limits.md has the quotas of all tiers', async (t) => {
+  const told = rows.filter((cells) => cells.length === 5).map(([name, free, paid, self]) => [name, free, paid, self]);
   const quotas = Object.keys(tierQuotas.free) as (keyof typeof tierQuotas.free)[];
   t.strictSame(
     told,
-    quotas.map((name) => [`\`${name}\``, String(tierQuotas.free[name]), String(tierQuotas.paid[name])]),
+    quotas.map((name) => [
+      `\`${name}\``,
+      String(tierQuotas.free[name]),
+      String(tierQuotas.paid[name]),
+      String(tierQuotas.self[name]),
+    ]),
   );
 });
 

@@ -67,6 +67,7 @@ await t.test('other quotas hold from the moment on that they are adopted', async
   const sockets = [await authorized(key), await authorized(key)];
   const closed = sockets[1]?.closed();
   service.adoptQuotas({
+    ...tierQuotas,
     paid,
     free: { ...tierQuotas.free, connections: 1, messagesPerSecond: 1, requestsPerSecond: 3 },
   });

@@ -233,6 +233,8 @@ const routes: Readonly<Record<string, Entry>> = {
   'POST /auth/nonce': NO_QUOTES,
   'POST /auth/verify': NO_QUOTES,
   'POST /auth/signout': NO_QUOTES,
+  'POST /auth/keys/nonce': NO_QUOTES,
+  'POST /auth/keys': NO_QUOTES,
   'GET /pools': NO_QUOTES,
   'POST /pools': NO_QUOTES,
   'GET /instruments': NO_QUOTES,

@@ -69,6 +69,8 @@ export interface TestServiceOptions {
   /** Absent: open. */
   readonly privacy?: Privacy;
   readonly traces?: PostTraces;
+  /** Absent: no. */
+  readonly selfService?: 'no' | 'yes';
 }
 
 export interface TestService {
@@ -113,6 +115,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
       clock: systemClock,
       random: systemRandom,
       cacheSize: limits.keyCache,
+      selfKeyUnusedDays: limits.selfKeyUnusedDays,
     }));
   const { key: apiKey } = await keys.create('paid', 'test', ['operator']);
   const patience = {
@@ -183,6 +186,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     trustedProxies: options.trustedProxies ?? [],
     privacy: options.privacy ?? 'open',
     ...(options.traces !== undefined && { traces: options.traces }),
+    selfService: options.selfService ?? 'no',
     page: {
       files: options.page === undefined ? [] : await readPageFiles(PAGE_DIRECTORY),
       localKey: options.page?.givesKey === true ? apiKey : null,

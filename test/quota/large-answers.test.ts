@@ -5,8 +5,8 @@ import { Quotas, type QuotaTable } from '../../src/quota/rate-limits.js';
 import type { PacedWork } from '../../src/system/timers.js';
 
 const table: QuotaTable = {
+  ...tierQuotas,
   free: { ...tierQuotas.free, rowsPerSecond: 100, answerBytesPerSecond: 1_000, answersWaiting: 2 },
-  paid: tierQuotas.paid,
 };
 const free = { id: 'a', tier: 'free' } as const;
 const paid = { id: 'p', tier: 'paid' } as const;

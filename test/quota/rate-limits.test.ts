@@ -16,7 +16,7 @@ const slow: TierQuotas = {
   answerBytesPerSecond: 1_000,
   answersWaiting: 2,
 };
-const table: QuotaTable = { free: slow, paid: { ...slow, requestsPerSecond: 5, quoteBurst: 100 } };
+const table: QuotaTable = { self: slow, free: slow, paid: { ...slow, requestsPerSecond: 5, quoteBurst: 100 } };
 const ignore = (): void => undefined;
 const free = { id: 'a', tier: 'free' } as const;
 
