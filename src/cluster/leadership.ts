@@ -12,7 +12,10 @@ export interface LeaseStore {
   /** The next revision, or null when it is another's by now. Rejects when the outcome is unknown. */
   renew(holder: string, revision: number): Promise<number | null>;
   release(revision: number): Promise<void>;
-  holder(): Promise<string | null>;
+  /** Takes it from a holder that has not renewed `revision`; null when that is not the last one. */
+  seize(holder: string, revision: number): Promise<number | null>;
+  /** Of the last renewal; null: there is no holder. */
+  revision(): Promise<number | null>;
 }
 
 export interface LeaseOptions {
@@ -24,8 +27,11 @@ export interface LeaseOptions {
   readonly onLost: (why: string) => void;
 }
 
-/** A holder stops so long before its lease may be another's. */
+/** A holder stops so long before its lease ends. */
 const MARGIN_MS = 1_000;
+
+/** So long after the holder has stopped another member takes the lease, if the servers have not ended it before. */
+const SEIZE_MARGIN_MS = 250;
 
 /**
  * The right to lead, for as long as it is renewed. The lease decides who appends next and how soon; that nothing of a
@@ -51,10 +57,14 @@ export class Lease {
     return this.#revision !== null && !this.#isOver && clock.monotonicMs() < this.#renewedMs + ttlMs - MARGIN_MS;
   }
 
-  /** True when this member holds the lease from now on. Rejects when the store gives no answer. */
-  async take(): Promise<boolean> {
-    const sentMs = this.#options.clock.monotonicMs();
-    this.#revision = await this.#store.create(this.#options.member);
+  /**
+   * True when this member holds the lease from now on. `lapsed`: the revision of a holder that has stopped. Rejects when
+   * the store gives no answer.
+   */
+  async take(lapsed: number | null = null): Promise<boolean> {
+    const { clock, member } = this.#options;
+    const sentMs = clock.monotonicMs();
+    this.#revision = await (lapsed === null ? this.#store.create(member) : this.#store.seize(member, lapsed));
     if (this.#revision === null) return false;
     this.#renewedMs = sentMs;
     this.#renewSoon();
@@ -122,6 +132,31 @@ export class Lease {
   }
 }
 
+/**
+ * Tells that a holder has stopped: it did not renew its lease for as long as it may lead without. The servers end the
+ * lease later, by up to 2 s (NATS 2.15). This member's own clock is enough: the holder sent the renewal before it was
+ * seen here, and a renewal that comes after all makes the revision another one.
+ */
+class HolderWatch {
+  readonly #options: Pick<LeaseOptions, 'clock' | 'ttlMs'>;
+  #revision: number | null = null;
+  #seenMs = 0;
+
+  constructor(options: Pick<LeaseOptions, 'clock' | 'ttlMs'>) {
+    this.#options = options;
+  }
+
+  hasStopped(revision: number): boolean {
+    const { clock, ttlMs } = this.#options;
+    const nowMs = clock.monotonicMs();
+    if (revision !== this.#revision) {
+      this.#revision = revision;
+      this.#seenMs = nowMs;
+    }
+    return nowMs >= this.#seenMs + ttlMs - MARGIN_MS + SEIZE_MARGIN_MS;
+  }
+}
+
 const KEY = 'leader';
 
 /** The lease in a bucket of NATS KV whose values live for `ttlMs`. */
@@ -150,9 +185,17 @@ export async function openLeaseStore({ nats, names, options }: ClusterConnection
     async release(revision) {
       await bucket.delete(KEY, { previousSeq: revision });
     },
-    async holder() {
+    async seize(holder, revision) {
+      try {
+        return await bucket.update(KEY, holder, revision);
+      } catch (error) {
+        if (isConflict(error)) return null;
+        throw error;
+      }
+    },
+    async revision() {
       const entry = await bucket.get(KEY);
-      return entry === null || entry.length === 0 ? null : entry.string();
+      return entry?.operation === 'PUT' ? entry.revision : null;
     },
   };
 }
@@ -181,11 +224,17 @@ export interface Leadership extends LedLog {
 /** Waits as a standby until this member leads; null: it was stopped before. Rejects when its log cannot go on. */
 export async function waitToLead(options: ElectionOptions): Promise<Leadership | null> {
   const { store, pollMs, log, openOptions, clock, onFault, isStopped } = options;
+  const watch = new HolderWatch(options);
+  /** True when `lease` was taken. */
+  const tryToTake = async (lease: Lease): Promise<boolean> => {
+    const revision = await store.revision();
+    return (revision === null || watch.hasStopped(revision)) && lease.take(revision);
+  };
   while (!isStopped()) {
     const lost = (why: string): void => onFault(new ClusterError('DEPOSED', `the lease is lost: ${why}`));
     const lease = new Lease(store, { ...options, onLost: lost });
     // No answer: the next attempt tells.
-    const isTaken = await lease.take().catch(() => false);
+    const isTaken = await tryToTake(lease).catch(() => false);
     if (isTaken) {
       const led = await log.lead(openOptions, () => lease.isHeld, onFault);
       if (led !== null) return { ...led, lease };

@@ -446,7 +446,7 @@ export const limits = {
   /** Pause before something is tried again that the servers gave no answer to, and their time to answer. */
   clusterRetryMs: 100,
   clusterServerMs: 2_000,
-  /** How long a leader's lease lives, how often it is renewed, and how often a standby tries to take it. */
+  /** How long a leader's lease lives, how often it is renewed, and how often a standby looks at it. */
   clusterLeaseMs: 3_000,
   clusterRenewMs: 1_000,
   clusterPollMs: 250,

@@ -208,7 +208,9 @@ export class SimLease {
         call(() => {
           if (this.#revision === revision) this.#holder = null;
         }),
-      holder: () => call(() => this.#current()),
+      seize: (holder, revision) =>
+        call(() => (this.#current() !== null && this.#revision === revision ? this.#set(holder) : null)),
+      revision: () => call(() => (this.#current() === null ? null : this.#revision)),
     };
   }
 
