@@ -20,6 +20,7 @@ import { bookProofRoute, quoteHistoryRoute } from '../http/history-route.js';
 import { marketRoutes } from '../http/market-routes.js';
 import { readableOrdersRoutes } from '../http/readable-orders-routes.js';
 import { TradeHistory } from '../market/trade-history.js';
+import { measuredCalls } from '../metrics/instrument.js';
 import { networkOf } from '../net/address.js';
 import { CloseCode, type NetServer } from '../net/net.js';
 import { LargeAnswers, TurnBudget } from '../quota/large-answers.js';
@@ -141,7 +142,7 @@ export async function startService(given: ServiceOptions): Promise<Service> {
     turns,
     rfqs: core.rfqs,
     poolNamed: (instrument) => poolNames.addressOf(instrument),
-    carryOutCall: (caller, call) => http.calls(caller, call),
+    carryOutCall: (...call) => carryOutCall(...call),
     clock,
     corsOrigins: options.corsOrigins,
     limits,
@@ -253,6 +254,7 @@ export async function startService(given: ServiceOptions): Promise<Service> {
     pastEvents: new EventPages(feed, limits),
     largeAnswers,
   });
+  const carryOutCall = metrics === null ? http.calls : measuredCalls(http.calls, clock, metrics);
   const server = openNetwork(options, http, { main: hub, container: hub.readableByDefault() }, logFault);
 
   const publish = measuredPublish((...message) => server.publish(...message), metrics);

@@ -1,6 +1,8 @@
 /** The server answered a message with ERROR; the text is its own. */
 export class RefusedError extends Error {
   override readonly name = 'RefusedError';
+  /** In how long to try again, where the server says so; else null. */
+  readonly retryAfterMs: number | null;
 
   /**
    * `code`: the stable name of the error, as docs/reference/errors.md lists them; null: an older server sent none.
@@ -12,6 +14,8 @@ export class RefusedError extends Error {
     readonly details: object | null = null,
   ) {
     super(message);
+    const { retryAfterMs } = isObject(details) ? details : {};
+    this.retryAfterMs = typeof retryAfterMs === 'number' ? retryAfterMs : null;
   }
 }
 

@@ -4,7 +4,7 @@ import { type NetRequest, type NetRequestHead, type NetResponse, SharedHeaders }
 import type { GasRefusal } from '../quota/gas-budget.js';
 import type { TokenCapRefusal } from '../quota/token-caps.js';
 import type { PacedWork } from '../system/timers.js';
-import { delayCode, type ERROR_CODES, type HttpErrorCode } from '../wire/error-codes.js';
+import { delayCode, type ERROR_CODES, type HttpErrorCode, RETRY_SOON_MS } from '../wire/error-codes.js';
 import { noPoolText } from '../wire/primitives.js';
 import { type ErrorBody, type ErrorCause, renderError } from '../wire/problem.js';
 import type { SchemaError } from '../wire/validation.js';
@@ -53,8 +53,7 @@ export function refuse(
 /** An expiration date that no option has. */
 export const BAD_EXPIRATION = { code: 'invalid_expiration', param: 'expiration' } as const;
 
-/** For failures that may pass at any moment. */
-const RETRY_SOON = retryAfter(1000);
+const RETRY_SOON = retryAfter(RETRY_SOON_MS);
 
 /** 503, with when to try again. */
 export function unavailable(request: NetRequestHead, code: UnavailableCode, message: string): NetResponse {

@@ -32,6 +32,8 @@ type Outcome =
       readonly ok: false;
       readonly code: ErrorCode;
       readonly message: string;
+      /** Milliseconds; absent: the HTTP answer has no `Retry-After`. */
+      readonly retryAfterMs?: number;
       readonly errors: readonly SchemaError[] | null;
       readonly details: Readonly<Record<string, unknown>> | null;
     };
@@ -64,16 +66,18 @@ export function socketCalls(routes: readonly Route[]) {
 /** Members of problem details that say the same for each error of a code, and `param`, which is in the text. */
 const KNOWN_BY_CODE: ReadonlySet<string> = new Set(['type', 'title', 'status', 'retryable', 'param']);
 
-function outcomeOf({ status, body }: NetResponse): Outcome {
+function outcomeOf({ status, headers, body }: NetResponse): Outcome {
   const answer: unknown = JSON.parse(Buffer.from(body).toString());
   if (status < 400) return { ok: true, body: answer };
   const { code, detail, errors, ...others } = answer as Readonly<Record<string, unknown>>;
   const details = Object.fromEntries(Object.entries(others).filter(([name]) => !KNOWN_BY_CODE.has(name)));
+  const retryAfter = headers['retry-after'];
   if (!isErrorCode(code) || typeof detail !== 'string') throw new Error(`${status} without a code`);
   return {
     ok: false,
     code,
     message: detail,
+    ...(retryAfter !== undefined && { retryAfterMs: Number(retryAfter) * 1000 }),
     errors: Array.isArray(errors) ? (errors as SchemaError[]) : null,
     details: Object.keys(details).length === 0 ? null : details,
   };

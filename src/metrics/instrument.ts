@@ -93,6 +93,31 @@ export function measuredSockets(handlers: SocketHandlers, metrics: Metrics): Soc
   };
 }
 
+/** A call over a socket, and what came of it. */
+type CarryOut<Caller, Call extends { readonly name: string }, Outcome> = (
+  caller: Caller,
+  call: Call,
+) => Promise<Outcome>;
+
+/** The same calls, each timed until its outcome is known, under the name of the call. */
+export function measuredCalls<
+  Caller,
+  Call extends { readonly name: string },
+  Outcome extends { readonly ok: true } | { readonly ok: false; readonly code: string },
+>(carryOut: CarryOut<Caller, Call, Outcome>, clock: Clock, { socketCalls }: Metrics): CarryOut<Caller, Call, Outcome> {
+  return async (caller, call) => {
+    const startedMs = clock.monotonicMs();
+    let label = 'internal_error';
+    try {
+      const outcome = await carryOut(caller, call);
+      label = outcome.ok ? 'ok' : outcome.code;
+      return outcome;
+    } finally {
+      socketCalls.labels(call.name, label).observe((clock.monotonicMs() - startedMs) / 1000);
+    }
+  };
+}
+
 /** In the IANA registry of close codes, from 1000 to 1015. A client may send thousands of others: each would be a series. */
 function isRegistered(code: number): boolean {
   return code >= 1000 && code <= 1015;

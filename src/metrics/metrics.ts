@@ -96,6 +96,14 @@ export class Metrics {
     this.#named('quotebook_slowest_reader_bytes', 'Most bytes that wait for one WebSocket to read them.'),
   );
   readonly socketMessages = new Counter(this.#named('quotebook_socket_messages_total', 'Messages from clients.'));
+  readonly socketCalls = new Histogram({
+    ...this.#named(
+      'quotebook_socket_call_seconds',
+      'Time from a call over a WebSocket to its answer, by call and outcome: ok, or the code of the error.',
+    ),
+    labelNames: ['call', 'outcome'],
+    buckets: REQUEST_SECONDS,
+  });
   readonly socketRefusals = new Counter({
     ...this.#named(
       'quotebook_socket_refusals_total',

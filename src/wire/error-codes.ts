@@ -10,7 +10,7 @@ interface ErrorKind {
   readonly remedy: string;
 }
 
-const wait = 'Wait as long as `Retry-After` says, then send it again.';
+const wait = 'Wait as long as `Retry-After` says, on a socket `retryAfterMs`. Then send it again.';
 const operator = "The service's operator has to change its configuration.";
 
 /**
@@ -223,7 +223,7 @@ export const ERROR_CODES = {
     status: 429,
     retryable: true,
     title: 'Over a quota of the key or of the address',
-    remedy: 'Wait as long as `Retry-After` says, on a socket a second. Then send it again.',
+    remedy: wait,
   },
   spend_cap_reached: {
     status: 429,
@@ -398,4 +398,16 @@ export function errorAnchor(code: ErrorCode): string {
 export function delayCode(reason: string): 'storage_full' | 'busy' | 'chain_unavailable' {
   if (reason === 'STORAGE_FULL') return 'storage_full';
   return reason === 'BUSY' ? 'busy' : 'chain_unavailable';
+}
+
+/** For failures that may pass at any moment, milliseconds. */
+export const RETRY_SOON_MS = 1000;
+
+/**
+ * The least time after which an error of the code is answered with when to try again; null: it is not. An answer may
+ * name a longer one.
+ */
+export function leastRetryMs(code: ErrorCode): number | null {
+  const { status } = ERROR_CODES[code];
+  return status === 503 || code === 'rate_limited' ? RETRY_SOON_MS : null;
 }

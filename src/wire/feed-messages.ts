@@ -232,8 +232,19 @@ export const ErrorV2 = closed({
   type: Type.Literal('ERROR'),
   body: nullable(
     Type.Object(
-      {},
-      { description: 'What else the HTTP answer says where a call was refused, such as `pending`; else null.' },
+      {
+        retryAfterMs: Type.Optional(
+          Type.Integer({
+            minimum: 0,
+            maximum: Number.MAX_SAFE_INTEGER,
+            description: 'Milliseconds after which it makes sense to send the message again.',
+          }),
+        ),
+      },
+      {
+        description:
+          '`retryAfterMs` where HTTP answers have `Retry-After`, and what else the HTTP answer says where a call was refused, such as `pending`; null: nothing.',
+      },
     ),
   ),
   message: Type.String(),

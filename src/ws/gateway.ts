@@ -140,8 +140,9 @@ export class Gateway implements SocketHandlers {
     const holder = this.#holderOf(session);
     if (holder === 'REVOKED') return;
     const frame = parseFrame(data, isBinary, session.isPlain);
-    const isOver = holder !== null && this.#options.quotas.takeMessage(holder) > 0;
-    const refusal = isOver ? problems.rateLimited : this.#requests.carryOut(session, holder, frame);
+    const waitMs = holder === null ? 0 : this.#options.quotas.takeMessage(holder);
+    const refusal =
+      waitMs > 0 ? { ...problems.rateLimited, retryAfterMs: waitMs } : this.#requests.carryOut(session, holder, frame);
     if (refusal !== null) this.#refuse(session, refusal, frame.id);
   }
 

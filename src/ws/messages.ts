@@ -41,6 +41,8 @@ export type Follow =
 export interface MessageProblem {
   readonly code: ErrorCode;
   readonly message: string;
+  /** When to try again, milliseconds; absent: as soon as errors of the code allow. */
+  readonly retryAfterMs?: number;
 }
 
 /** A value, or the error for the client that sent it. */

@@ -153,7 +153,8 @@ export class ClientRequests {
     const { keys } = this.#options;
     const { socket, encoding, reader } = session;
     const holder = keys.verify(apiKey);
-    if (holder === 'NOT_FOUND' && keys.strike(socket.remoteAddress) > 0) return problems.rateLimited;
+    const ignoredMs = holder === 'NOT_FOUND' ? keys.strike(socket.remoteAddress) : 0;
+    if (ignoredMs > 0) return { ...problems.rateLimited, retryAfterMs: ignoredMs };
     if (typeof holder === 'string') return problems.keyUnknown;
     // What the socket follows, it follows with the new key.
     const problem = this.#unseen(session, holder) ?? this.#keySessions.validateJoin(session, holder);

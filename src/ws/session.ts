@@ -4,6 +4,7 @@ import type { Encoding, EncodingName } from '../feed/event-messages.js';
 import type { Narrowing } from '../feed/filters.js';
 import type { TopicIndex } from '../feed/topic-index.js';
 import type { NetSocket } from '../net/net.js';
+import { leastRetryMs } from '../wire/error-codes.js';
 import type { CallResultType } from '../wire/feed-layout.js';
 import type { ServerMessageV2 } from '../wire/feed-messages.js';
 import type { Channel, FeedChannel } from '../wire/socket.js';
@@ -87,9 +88,11 @@ export class Session {
   }
 
   /** `details`: of a call, what HTTP answers beside code and text. Plain clients receive the text alone. */
-  sendError({ code, message }: MessageProblem, id?: string, details: object | null = null): boolean {
+  sendError({ code, message, retryAfterMs }: MessageProblem, id?: string, details: object | null = null): boolean {
     if (this.encoding === null) return this.socket.send(JSON.stringify({ type: 'ERROR', body: null, message }), false);
-    return this.#reply({ type: 'ERROR', body: details, message, code, ...(id !== undefined && { id }) });
+    const waitMs = retryAfterMs ?? leastRetryMs(code);
+    const body = waitMs === null ? details : { ...details, retryAfterMs: Math.ceil(waitMs) };
+    return this.#reply({ type: 'ERROR', body, message, code, ...(id !== undefined && { id }) });
   }
 
   /** Answers a call of a subprotocol. */

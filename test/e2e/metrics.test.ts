@@ -1,4 +1,4 @@
-import { once } from 'node:events';
+import { on, once } from 'node:events';
 import t from 'tap';
 import { WebSocket } from 'ws';
 import { Metrics, serveMetrics } from '../../src/metrics/metrics.js';
@@ -86,6 +86,18 @@ await t.test('messages to readers of a subprotocol count like messages to plain 
   t.equal(grown('quotebook_publications_total'), 1);
   t.ok(grown('quotebook_published_bytes_total') > 100);
   reader.break();
+});
+
+await t.test('calls over sockets are measured like requests', async (t) => {
+  const ws = new WebSocket(wsUrl, 'quotebook.v2.json');
+  await once(ws, 'open');
+  const answers = on(ws, 'message');
+  ws.send(JSON.stringify({ type: 'AUTH', apiKey, body: null }));
+  ws.send(JSON.stringify({ type: 'POST_QUOTES', body: [], dryRun: true }));
+  for await (const [data] of answers) if (String(data).includes('"ERROR"')) break;
+  const labels = '{call="DRY_RUN",outcome="invalid_parameter"}';
+  t.equal((await scrape()).get(`quotebook_socket_call_seconds_count${labels}`), 1);
+  ws.close();
 });
 
 await t.test("a close code of a client's own is no series of its own", async (t) => {

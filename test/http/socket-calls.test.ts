@@ -1,5 +1,5 @@
 import t from 'tap';
-import { refuse } from '../../src/http/responses.js';
+import { rateLimited, refuse } from '../../src/http/responses.js';
 import type { Caller, Route } from '../../src/http/router.js';
 import { socketCalls } from '../../src/http/socket-calls.js';
 import type { NetRequest, NetResponse } from '../../src/net/net.js';
@@ -59,6 +59,15 @@ t.test('an error has its code, its text and what it says besides', async (t) => 
     message: 'Publication not confirmed yet',
     errors: null,
     details: { pending: ['0x01'] },
+  });
+});
+
+t.test('an error has when to try again, as the header of the HTTP answer says', async (t) => {
+  const { carryOut } = served((request) => rateLimited(request, 2_500));
+  t.match(await carryOut(caller, { name: 'POST_QUOTES', body: [], isGone }), {
+    code: 'rate_limited',
+    retryAfterMs: 3_000,
+    details: null,
   });
 });
 

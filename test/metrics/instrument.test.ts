@@ -5,6 +5,7 @@ import type { Order } from '../../src/engine/quote.js';
 import {
   fillGauges,
   type Gauged,
+  measuredCalls,
   measuredJournal,
   measuredRpc,
   measuredSockets,
@@ -218,4 +219,37 @@ t.test('the slowest reader is the open socket with the most bytes that wait', as
   t.strictSame(await seen(), { '': 70 });
   handlers.close(sockets[1] ?? socket(0), 1000);
   t.strictSame(await seen(), { '': 6 });
+});
+
+t.test('calls over sockets are timed, by their name and by what came of them', async (t) => {
+  const metrics = new Metrics();
+  const clock = new ManualClock();
+  const answers = [
+    { ok: true, body: {} } as const,
+    { ok: false, code: 'busy', message: 'BUSY' } as const,
+    new Error('a fault'),
+  ];
+  const calls = measuredCalls(
+    async () => {
+      clock.advance(500);
+      const answer = answers.shift();
+      if (answer === undefined || answer instanceof Error) throw answer ?? new Error('not asked for');
+      return answer;
+    },
+    clock,
+    metrics,
+  );
+  const call = { name: 'POST_QUOTES' };
+  t.match(await calls(null, call), { ok: true });
+  t.match(await calls(null, call), { code: 'busy' });
+  await t.rejects(calls(null, { name: 'DRY_RUN' }), { message: 'a fault' });
+  const label = (name: string, outcome: string): string => `{call="${name}",outcome="${outcome}"}`;
+  const labels = [label('POST_QUOTES', 'ok'), label('POST_QUOTES', 'busy'), label('DRY_RUN', 'internal_error')];
+  for (const [part, value] of [
+    ['count', 1],
+    ['sum', 0.5],
+  ] as const) {
+    const wanted = Object.fromEntries(labels.map((each) => [each, value]));
+    t.strictSame(await samples(metrics, `quotebook_socket_call_seconds_${part}`), wanted);
+  }
 });

@@ -60,7 +60,7 @@ t.test('answers come in the order of the calls, whichever is done first; other m
   calls[0]?.resolve({ ok: false, code: 'busy', message: 'BUSY', errors: null, details: null });
   await settled();
   t.match(socket.take(), [
-    { type: 'ERROR', body: null, code: 'busy', message: 'BUSY', id: 'a' },
+    { type: 'ERROR', body: { retryAfterMs: 1_000 }, code: 'busy', message: 'BUSY', id: 'a' },
     { type: 'ERROR', body: null, code: 'internal_error', message: 'Internal server error', id: 'b' },
     { type: 'QUOTES_POSTED', id: 'c' },
   ]);
@@ -101,6 +101,19 @@ t.test('an error names the place in the body, and has what HTTP says besides', a
       id: 'a',
     },
     { type: 'ERROR', body: details, message, code: 'publication_not_confirmed', id: 'b' },
+  ]);
+});
+
+t.test('an error says when to try again, beside what HTTP says', async (t) => {
+  const { calls, socket } = calling();
+  for (const id of ['a', 'b']) socket.says({ type: 'POST_QUOTES', body: [], id });
+  const common = { ok: false, message: 'RATELIMITED', errors: null, retryAfterMs: 86_000_000 } as const;
+  calls[0]?.resolve({ ...common, code: 'rate_limited', details: null });
+  calls[1]?.resolve({ ...common, code: 'spend_cap_reached', details: { pending: ['0x01'] } });
+  await settled();
+  t.match(socket.take(), [
+    { code: 'rate_limited', body: { retryAfterMs: 86_000_000 } },
+    { code: 'spend_cap_reached', body: { retryAfterMs: 86_000_000, pending: ['0x01'] } },
   ]);
 });
 

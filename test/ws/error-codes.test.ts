@@ -42,7 +42,8 @@ for (const [code, message] of refusals) {
     socket.says({ ...message, id: 'seven' });
     await settled();
     const [answer, ...others] = socket.take() as { message: string }[];
-    t.match(answer, { type: 'ERROR', body: null, code, id: 'seven' });
+    const body = code === 'storage_full' ? { retryAfterMs: 1_000 } : null;
+    t.match(answer, { type: 'ERROR', body, code, id: 'seven' });
     t.strictSame(others, []);
     t.match(compile(ErrorV2, 1)(answer), { ok: true });
     const rows = socketErrors.filter((error) => isMessageOf(error, answer?.message ?? ''));
@@ -68,6 +69,17 @@ t.test('before AUTH and over the quota, the code and the id are there, too', asy
   gateway.quotas.messages = 0;
   socket.says({ type: 'UNSUBSCRIBE', channel: 'RFQ', id: '2' });
   t.match(socket.take(), [{ type: 'ERROR', message: 'RATELIMITED', code: 'rate_limited', id: '2' }]);
+});
+
+t.test('an error that passes says in how many milliseconds, on v2 sockets alone', async (t) => {
+  const gateway = new GatewayFixture();
+  gateway.quotas.waitMs = 350.2;
+  const [socket, plain] = [gateway.authorized(goodKey, v2), gateway.authorized()];
+  gateway.quotas.messages = 0;
+  for (const each of [socket, plain]) each.says({ type: 'UNSUBSCRIBE', channel: 'RFQ' });
+  const error = { type: 'ERROR', message: 'RATELIMITED' };
+  t.strictSame(socket.take(), [{ ...error, body: { retryAfterMs: 351 }, code: 'rate_limited' }]);
+  t.strictSame(plain.take(), [{ ...error, body: null }]);
 });
 
 t.test('what cannot be read has a code and no id', async (t) => {

@@ -70,7 +70,7 @@ export class GatewayFixture {
     [otherKey, holder('key-2')],
   ]);
   /** Tests reach them by lowering them; messages are refused once there are none left. */
-  readonly quotas = { connections: 1_000, channels: 1_000, messages: Infinity };
+  readonly quotas = { connections: 1_000, channels: 1_000, messages: Infinity, waitMs: 1_000 };
   readonly refused: string[] = [];
   /** Unknown keys that were sent. */
   strikes = 0;
@@ -130,7 +130,7 @@ export class GatewayFixture {
         of: () => this.quotas,
         charge: () => undefined,
         debtMs: () => 0,
-        takeMessage: () => (--this.quotas.messages < 0 ? 1_000 : 0),
+        takeMessage: () => (--this.quotas.messages < 0 ? this.quotas.waitMs : 0),
         refused: (quota, tier) => this.refused.push(`${quota} ${tier}`),
       },
       turns: new TurnBudget(this.clock, 1_000),
