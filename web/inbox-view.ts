@@ -1,10 +1,19 @@
-import { type OrderbookClient, type Pool, type RfqEvent, type RfqUpdateEvent, ZERO_ADDRESS } from 'quotebook/client';
+import {
+  type Hex,
+  type OrderbookClient,
+  type Pool,
+  type RfqEvent,
+  type RfqUpdateEvent,
+  ZERO_ADDRESS,
+} from 'quotebook/client';
 import { contracts } from './amounts.js';
 import { timeText } from './display.js';
 import { byId, create, fillRows, setText, tableRow } from './elements.js';
 import type { Market } from './market.js';
 import { nameOf, normalizedPrice, premiumToken, typedPremium } from './option.js';
 import { publishQuotes, type RequestedQuote } from './quote-view.js';
+import { isLive } from './rfq-view.js';
+import type { ServerClock } from './server-clock.js';
 import { problemText, shortAddress, type Wallet } from './wallet.js';
 
 /** Requests that are kept, newest first. */
@@ -13,19 +22,30 @@ const KEPT = 12;
 const DEFAULT_LIFE_SECONDS = 300;
 const GRACE_SECONDS = 60;
 
-interface Received extends RequestedQuote {
-  readonly poolAddress: string;
-  /** Null: nobody follows what becomes of it. */
-  readonly rfqId: string | null;
-  /** Unix seconds; null: it names no end. */
-  readonly validUntil: number | null;
+interface Received extends RequestedQuote, Request {
   readonly row: HTMLTableRowElement;
   readonly price: HTMLInputElement;
   readonly state: HTMLElement;
 }
 
+/** A request, whether it was pushed or read. */
+interface Request {
+  readonly poolAddress: string;
+  readonly side: 'bid' | 'ask';
+  readonly size: bigint;
+  readonly taker: Hex;
+  readonly isAnonymous: boolean;
+  /** Null: nobody follows what becomes of it. */
+  readonly rfqId: string | null;
+  /** Unix seconds; null: it names no end. */
+  readonly validUntil: number | null;
+  /** Unix milliseconds. */
+  readonly tsMs: number;
+}
+
 interface InboxParts {
   readonly market: Market;
+  readonly clock: ServerClock;
   readonly onNeedsWallet: () => void;
   /** The user wants to change more of the answer than its price. */
   readonly onEdit: (poolAddress: string, request: RequestedQuote) => void;
@@ -46,17 +66,43 @@ export class InboxView {
   }
 
   open(client: OrderbookClient, wallet: Wallet | null): void {
+    const isNew = client !== this.#client;
     this.#client = client;
     this.#wallet = wallet;
+    if (isNew) void this.#readLive(client);
   }
 
   heard({ tsMs, body, terms }: RfqEvent): void {
     const { market } = this.#parts;
     const poolAddress = 'poolAddress' in body ? body.poolAddress.toLowerCase() : market.addressOf(body.poolKey);
     if (poolAddress === undefined) return;
-    const pool = market.pool(poolAddress);
     const { side, taker } = body;
-    const size = BigInt(body.size);
+    const [rfqId, validUntil] = [terms?.rfqId ?? null, terms?.validUntil ?? null];
+    const isAnonymous = terms?.anonymous === true;
+    this.#add({ poolAddress, side, size: BigInt(body.size), taker, isAnonymous, rfqId, validUntil, tsMs });
+  }
+
+  /** Requests of the key that were sent before the page was opened, and are live. */
+  async #readLive(client: OrderbookClient): Promise<void> {
+    const { rfqs } = await client.rest.rfqs({ limit: String(KEPT) }).catch((error: unknown) => {
+      console.warn('reading the requests failed', error);
+      return { rfqs: [] };
+    });
+    if (client !== this.#client) return;
+    for (const rfq of rfqs.filter(isLive).reverse()) {
+      const { rfqId, poolAddress, side, size, taker, anonymous, validUntil, openedAt } = rfq;
+      const shown = { taker: anonymous ? ZERO_ADDRESS : taker, isAnonymous: anonymous, tsMs: openedAt * 1000 };
+      this.#add({ ...shown, poolAddress, side, size: BigInt(size), rfqId, validUntil });
+      this.heardUpdate({ body: rfq });
+    }
+  }
+
+  #add(request: Request): void {
+    const { poolAddress, side, size, taker, isAnonymous, rfqId, validUntil, tsMs } = request;
+    // One that was pushed while the list was read is in both.
+    if (rfqId !== null && this.#received.some((each) => each.rfqId === rfqId)) return;
+    const { market, clock } = this.#parts;
+    const pool = market.pool(poolAddress);
     const price = create('input');
     price.inputMode = 'decimal';
     price.value = pool === undefined ? '' : this.#proposal(pool, side);
@@ -64,14 +110,13 @@ export class InboxView {
     const unit = pool === undefined ? '' : ` in ${premiumToken(pool)}`;
     price.setAttribute('aria-label', `Your ${side} for ${name}${unit} per contract`);
     const state = create('span', '', 'new');
-    const until = terms === undefined ? timeText(tsMs) : `until ${timeText(terms.validUntil * 1000)}`;
-    const isHidden = terms?.anonymous === true;
+    const until = validUntil === null ? timeText(tsMs) : clock.countdown(validUntil);
     const row = tableRow(
-      terms?.rfqId ?? `${tsMs}`,
+      rfqId ?? `${tsMs}`,
       [
         name,
         `${side === 'ask' ? 'wants to buy' : 'wants to sell'} ${contracts(size)}`,
-        isHidden ? 'anonymous' : shortAddress(taker),
+        isAnonymous ? 'anonymous' : shortAddress(taker),
         until,
         state,
         price,
@@ -81,8 +126,7 @@ export class InboxView {
         ['Edit', () => this.#parts.onEdit(poolAddress, received)],
       ],
     );
-    const [rfqId, validUntil] = [terms?.rfqId ?? null, terms?.validUntil ?? null];
-    const received: Received = { poolAddress, rfqId, validUntil, side, size, taker, row, price, state };
+    const received: Received = { ...request, row, price, state };
     if (this.#received.length === 0) this.#body.replaceChildren();
     this.#received.unshift(received);
     this.#body.prepend(row);
@@ -99,7 +143,7 @@ export class InboxView {
   }
 
   /** Shows a request's progress. */
-  heardUpdate({ body: { rfqId, status, quotes } }: RfqUpdateEvent): void {
+  heardUpdate({ body: { rfqId, status, quotes } }: Pick<RfqUpdateEvent, 'body'>): void {
     const received = this.#received.find((each) => each.rfqId === rfqId);
     if (received === undefined) return;
     const isOver = status === 'filled' || status === 'cancelled' || status === 'expired';
@@ -132,7 +176,7 @@ export class InboxView {
     }
     setText(state, 'waiting…');
     try {
-      const until = received.validUntil ?? Math.floor(Date.now() / 1000) + DEFAULT_LIFE_SECONDS;
+      const until = received.validUntil ?? this.#parts.clock.now() + DEFAULT_LIFE_SECONDS;
       const deadline = until + GRACE_SECONDS;
       const isPublic = taker === ZERO_ADDRESS;
       const terms = { side, price, size, deadline, ...(!isPublic && { taker }) };

@@ -3,6 +3,7 @@ import { contracts, parseDecimal, plainDecimal } from './amounts.js';
 import { ANY_AMOUNT, approveCall } from './contract-calls.js';
 import { byId, found, setText } from './elements.js';
 import { nameOf, normalizedPrice, premiumToken } from './option.js';
+import type { ServerClock } from './server-clock.js';
 import { problemText, shortAddress, type Wallet } from './wallet.js';
 
 /** A taker's request: a quote of this side and size for that taker alone. */
@@ -13,6 +14,7 @@ export interface RequestedQuote {
 }
 
 interface Parts {
+  readonly clock: ServerClock;
   /** Of the chosen pool; undefined: the feed has not named it yet. */
   readonly poolKey: (pool: Pool) => PoolKey | undefined;
   /** The contract that takes the makers' collateral; null: the server does not name it. */
@@ -97,7 +99,7 @@ export class QuoteView {
     const minutes = Number(this.#minutes.value);
     if (poolKey === undefined) return 'The pool is not known yet. Try again in a moment.';
     if (!Number.isInteger(minutes) || minutes < 1) return 'A quote lives for at least one minute.';
-    const deadline = Math.floor(Date.now() / 1000) + minutes * 60;
+    const deadline = this.#parts.clock.now() + minutes * 60;
     const quotes: PostedQuote[] = [];
     for (const side of ['bid', 'ask'] as const) {
       const inputs = this.#inputs[side];

@@ -13,6 +13,7 @@ import { timeText } from './display.js';
 import { byId, create, fillRows, found, replaceChildren, setText, tableRow } from './elements.js';
 import type { Market } from './market.js';
 import { nameOf, normalizedPrice, premiumText, premiumToken } from './option.js';
+import type { ServerClock } from './server-clock.js';
 import { problemText, shortAddress, type Wallet } from './wallet.js';
 
 type Side = 'bid' | 'ask';
@@ -54,6 +55,7 @@ const WORDS: Readonly<Record<Rfq['status'], string>> = {
 };
 
 interface RfqParts {
+  readonly clock: ServerClock;
   /** The user wants to ask, and has not connected a wallet. */
   readonly onNeedsWallet: () => void;
   /** The wallet has traded. */
@@ -121,7 +123,7 @@ export class RfqView {
   /** Asks makers for all legs at once. Rejects when the server refuses. */
   async ask(legs: readonly Leg[], taker: Hex): Promise<void> {
     if (this.#client === null) return;
-    const validUntil = Math.floor(Date.now() / 1000) + Math.max(1, Number(this.#minutes.value) || 1) * 60;
+    const validUntil = this.#parts.clock.now() + Math.max(1, Number(this.#minutes.value) || 1) * 60;
     const { rfqs } = await this.#client.rest.openRfq({
       taker,
       validUntil,
@@ -236,7 +238,7 @@ export class RfqView {
           this.#stateText(rfq),
           String(quotes),
           best === null || pool === undefined ? '–' : this.#priceText(pool, BigInt(best.price), side),
-          timeText(validUntil * 1000),
+          isLive(rfq) ? this.#parts.clock.countdown(validUntil) : timeText(validUntil * 1000),
         ],
         [
           ['Offers', () => this.#choose(rfqId)],
@@ -418,7 +420,8 @@ export class RfqView {
 /** More than a float of such a size has. */
 const VAULT_DIGITS = 12;
 
-function isLive({ status }: Rfq): boolean {
+/** Whether makers may still answer. */
+export function isLive({ status }: Pick<Rfq, 'status'>): boolean {
   return status === 'open' || status === 'quoted' || status === 'partly_filled';
 }
 

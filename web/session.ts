@@ -22,6 +22,7 @@ import { PriceSteps } from './price-steps.js';
 import { QuoteView, type RequestedQuote } from './quote-view.js';
 import { coalesced } from './redraw.js';
 import { RfqView } from './rfq-view.js';
+import { ServerClock } from './server-clock.js';
 import { StatusView } from './status-view.js';
 import { TAPE_ROWS, TapeView } from './tape-view.js';
 import { TicketView } from './ticket-view.js';
@@ -56,6 +57,7 @@ interface SessionParts {
 /** The views, and what they show: one client at a time, whose key may change. */
 export class Session {
   readonly #market = new Market();
+  readonly #clock = new ServerClock();
   readonly #display = new Display(() => this.redraw());
   readonly #chain = new ChainView(this.#market, (pool) => {
     this.#choose(pool);
@@ -67,6 +69,7 @@ export class Session {
   readonly #tape = new TapeView(this.#market);
   readonly #status = new StatusView();
   readonly #rfqs = new RfqView(this.#market, {
+    clock: this.#clock,
     onNeedsWallet: () => this.#parts.onNeedsWallet(),
     onTraded: () => void this.#account.refresh(),
   });
@@ -78,6 +81,7 @@ export class Session {
   readonly #account = new AccountView(this.#market);
   readonly #inbox = new InboxView({
     market: this.#market,
+    clock: this.#clock,
     onNeedsWallet: () => this.#parts.onNeedsWallet(),
     onEdit: (address, request) => this.#answer(address, request),
     onPlaced: () => void this.#account.refresh(),
@@ -118,6 +122,7 @@ export class Session {
     this.#parts = parts;
     this.#trades = new TradesView(this.#market, deployment.chainId);
     this.#quote = new QuoteView({
+      clock: this.#clock,
       poolKey: ({ poolAddress }) => this.#market.tickers?.of(poolAddress)?.poolKey,
       router: deployment.router,
       onNeedsWallet: () => this.#parts.onNeedsWallet(),
@@ -142,7 +147,8 @@ export class Session {
       if (state === 'UNAUTHORIZED') this.#refuse();
       else if (this.#hasLostProof(client)) this.#loseWallet('The sign-in has ended. Connect the wallet again.');
     });
-    client.onHeartbeat(({ chains, seq, books }) => {
+    client.onHeartbeat(({ chains, seq, books, serverTimeMs }) => {
+      this.#clock.hear(serverTimeMs);
       this.#status.showChains(chains);
       if (books.length > 0) this.#isChecked = this.#book?.state === 'LIVE';
       this.#status.showFeed(seq, this.#isChecked);

@@ -73,6 +73,13 @@ export class MarketMaker {
     return this.#request({ poolAddress }, size);
   }
 
+  /** A request that is followed until it ends; `validUntil`: Unix seconds. */
+  async openRfq({ poolAddress }: Pool, size: bigint, validUntil: number): Promise<void> {
+    const taker = this.#service.chain.accounts[4]?.address ?? '0x';
+    const legs = [{ poolAddress, side: 'ask' as const, size: size.toString() }];
+    await this.#client.rest.openRfq({ taker, validUntil, legs });
+  }
+
   /** With the addresses of the key in the letter case that a taker happens to write them in. */
   requestQuotesByKey({ poolKey }: Pool, size: bigint): Promise<void> {
     const base = poolKey.base.toLowerCase() as Hex;

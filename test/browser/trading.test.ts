@@ -27,6 +27,24 @@ await withPage(async ({ browser, service, maker, put }) => {
     });
   });
 
+  await t.test('requests that are open show after a reload, and count down by the time of the server', async (t) => {
+    await inPage(t, browser, { service, options, pool: put }, async (page) => {
+      await maker.openRfq(put, 9n * ONE, Math.floor(Date.now() / 1000) + 593);
+      await until(page, '#requests-rows', 'wants to buy 9.00');
+      // A browser whose clock is three hours late.
+      await page.clock.install({ time: Date.now() - 3 * 3_600_000 });
+      await page.reload();
+      await until(page, '#requests-rows', 'wants to buy 9.00');
+      await page.waitForFunction(() =>
+        /^9 min \d+ s left$/.test(document.querySelector('#requests-rows .countdown')?.textContent ?? ''),
+      );
+      await page.waitForFunction(() =>
+        /^9 min [1-4]\d s left$/.test(document.querySelector('#requests-rows .countdown')?.textContent ?? ''),
+      );
+      t.equal(await page.locator('#requests-rows .countdown').count(), 1);
+    });
+  });
+
   await t.test('an answer to a request is edited before it is placed', async (t) => {
     await inPage(t, browser, { service, options, pool: put }, async (page) => {
       await maker.requestQuotes(put, 2n * ONE);
