@@ -1,6 +1,8 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { format, resolveConfig } from 'prettier';
+import { Progress, progressText } from '../src/app/progress.js';
+import { systemClock } from '../src/system/clock.js';
 import { describeMachine, type Machine } from './machine.js';
 import { latencyDrawing } from './report/drawing.js';
 import { drawingName, withResults, type Finished } from './report/readme.js';
@@ -12,6 +14,8 @@ import { scenarios } from './scenarios/all.js';
 const root = new URL('../../', import.meta.url);
 const readmeFile = new URL('bench/README.md', root);
 const WRITE = '--write';
+/** Of a scenario, for an estimate. */
+const USUAL_SECONDS = 60;
 
 /**
  * `npm run bench` runs every scenario and writes the report; with names those alone, and the report if `--write` is
@@ -26,13 +30,27 @@ async function main(args: readonly string[]): Promise<void> {
     return;
   }
   const writesReport = names.length === 0 || args.includes(WRITE);
-  for (const scenario of scenarios) {
-    if (names.length > 0 && !names.includes(scenario.name)) continue;
+  const chosen = scenarios.filter(({ name }) => names.length === 0 || names.includes(name));
+  const expected = await Promise.all(chosen.map(({ name }) => lastSeconds(name)));
+  const progress = new Progress(
+    {
+      line: (state) => console.error(progressText(state)),
+      ...(process.stderr.isTTY && { status: (text: string) => process.stderr.write(`\r\x1b[K${text}`) }),
+    },
+    systemClock,
+  );
+  progress.begin(
+    'bench',
+    expected.reduce((sum, seconds) => sum + seconds, 0),
+  );
+  for (const [i, scenario] of chosen.entries()) {
     const machine = describeMachine();
     const finished = await finish(scenario, machine);
     await writeJson(machine, finished);
     if (writesReport) await writeReport(machine, finished);
+    progress.advance(expected[i] ?? 0);
   }
+  progress.end();
   console.log(`Figures are in ${fileURLToPath(new URL('dist/bench/results/', root))}`);
   if (writesReport) console.log(`The report is ${fileURLToPath(readmeFile)}`);
 }
@@ -44,6 +62,12 @@ async function finish(scenario: Scenario, machine: Machine): Promise<Finished> {
   const seconds = (performance.now() - start) / 1000;
   console.log(`${terminalTable(scenario, outcome)}\n  ${seconds.toFixed(0)} s\n`);
   return { scenario, outcome, seconds };
+}
+
+/** How long the scenario took here the last time; without one, as long as any. */
+async function lastSeconds(name: string): Promise<number> {
+  const text = await readFile(new URL(`dist/bench/results/${name}.json`, root), 'utf8').catch(() => null);
+  return text === null ? USUAL_SECONDS : (JSON.parse(text) as { seconds: number }).seconds;
 }
 
 async function writeJson(machine: Machine, { scenario, outcome, seconds }: Finished): Promise<void> {

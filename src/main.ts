@@ -8,7 +8,16 @@ import { multicallLimits } from './app/chain-wiring.js';
 import { acceptsMissing, type DataDirectory, openDataDirectory } from './app/data-directory.js';
 import { greeting, localApiKey, type LocalSetup, openLocalSetup, writeReadyFile } from './app/local-setup.js';
 import { LogEvents } from './app/log-event-history.js';
-import { endAll, endpointTroubles, openLogger, PAGE_DIRECTORY, readPageFiles, untilSignal } from './app/process.js';
+import {
+  endAll,
+  endpointTroubles,
+  openLogger,
+  openStatusLine,
+  PAGE_DIRECTORY,
+  readPageFiles,
+  untilSignal,
+} from './app/process.js';
+import type { StatusLine } from './app/progress.js';
 import type { OpenTraces } from './app/otlp-traces.js';
 import { measureStorage } from './app/metrics-wiring.js';
 import { startService } from './app/service.js';
@@ -55,13 +64,14 @@ export async function runService(settings: Settings, reread: () => Promise<ReadS
   const limits = effectiveLimits(settings);
   const { sameSignalMs } = limits;
   const stopping = untilSignal({ source: process, clock: systemClock, sameSignalMs, endNow: () => process.exit(1) });
-  const logger = openLogger(settings.logLevel, settings.logFormat);
+  const status = openStatusLine(settings.logFormat);
+  const logger = openLogger(settings.logLevel, settings.logFormat, undefined, status);
   const manager = openServiceManager(process.env, systemClock, (error) => {
     logger.error({ reason: error.message }, 'service manager not notified');
   });
   void stopping.then(() => manager?.stopping());
   try {
-    await serveFromDirectory(settings, reread, limits, logger, stopping, manager);
+    await serveFromDirectory(settings, reread, limits, logger, stopping, manager, status);
   } catch (error) {
     throw explainFileError(error, settings);
   } finally {
@@ -76,6 +86,7 @@ async function serveFromDirectory(
   logger: Logger,
   stopping: Promise<NodeJS.Signals>,
   manager: ServiceManager | null,
+  status: StatusLine | null,
 ): Promise<void> {
   const { dataDir } = settings;
   await makeDirectory(dataDir);
@@ -84,8 +95,9 @@ async function serveFromDirectory(
   if (mode !== null) logger.warn({ dataDir, mode }, 'data directory open to others');
   const local = settings.profile === 'local' ? await openLocal(settings, limits, logger) : null;
   try {
-    await serve(settings, reread, limits, logger, local, stopping, manager);
+    await serve(settings, reread, limits, logger, local, stopping, manager, status);
   } finally {
+    status?.show('');
     await local?.stop();
   }
 }
@@ -110,6 +122,7 @@ async function serve(
   local: LocalSetup | null,
   stopping: Promise<NodeJS.Signals>,
   manager: ServiceManager | null,
+  status: StatusLine | null,
 ): Promise<void> {
   const profile = withEndpoints(local?.chain.profile ?? (await profileNamed(settings.profile, readText)), settings);
   if (settings.role !== 'all') {
@@ -141,6 +154,7 @@ async function serve(
       beginAnew: local !== null,
       logger,
       onFatal: (error) => failStop(logger, error, 'log'),
+      showStatus: status?.show,
     });
     ends.push(() => log.close());
     // An earlier run's file names a service that is gone. Remove it only once this process holds the log's lock.
@@ -189,6 +203,7 @@ async function serve(
       ...(traces !== null && { traces: traces.posts }),
       tierQuotas: effectiveQuotas(settings),
       logger,
+      showStatus: status?.show,
       onFault: (error) => failStop(logger, error, 'engine'),
       onDeepReorg: (why) => void log.noteDeepReorg(why).catch((error: unknown) => failStop(logger, error, 'manifest')),
     });

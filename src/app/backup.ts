@@ -20,6 +20,7 @@ import { FILE_FORMAT, HEADER_BYTES, readSegmentHeader, readSnapshotHeader } from
 import { MANIFEST_FORMAT, MANIFEST_NAME, requireManifest } from '../persistence/format/manifest.js';
 import { adoptLog, copyLog, holdsLog, isStore, logBytes, meteredDisk } from '../persistence/recovery/log-backup.js';
 import { type LogReport, verifyLog } from '../persistence/recovery/log-tools.js';
+import type { WorkProgress } from './progress.js';
 
 /** Of a backup: what is in it. Written last, so a directory without it holds no whole backup. */
 export const BACKUP_NAME = 'backup.json';
@@ -43,13 +44,6 @@ export interface Backup {
   readonly createdAt: string;
   readonly logs: readonly BackedUpLog[];
   readonly files: readonly { readonly path: string; readonly bytes: number; readonly sha256: string }[];
-}
-
-/** Shows how far long work is. Units are bytes that are read. */
-export interface WorkProgress {
-  begin(title: string, total: number): void;
-  advance(units: number): void;
-  end(): void;
 }
 
 export interface BackupContext {

@@ -30,6 +30,7 @@ import type { Hex } from '../engine/quote.js';
 import type { EngineTime, Sequencer } from '../engine/sequencer.js';
 import { followedBook, type SignatureParts } from './engine-ports.js';
 import { briefly, TroubleLog } from './process.js';
+import { CatchUpProgress, Progress, type ProgressState } from './progress.js';
 import type { CoreOptions } from './service-options.js';
 import type { Chains, ChainsOptions } from './chains.js';
 
@@ -324,7 +325,15 @@ export function openFollowedChains(options: CoreOptions, parts: FollowedChainsPa
   let isReady: () => void = () => undefined;
   const ready = new Promise<void>((resolve) => (isReady = resolve));
   const book = followedBook(engine, sequencer);
-  const chains = (options.openChains ?? openChains)({
+  const line = ({ title, percent, secondsLeft }: ProgressState): void => {
+    logger.info({ step: title, percent, secondsLeft }, 'catching up');
+  };
+  const catchUp: CatchUpProgress = new CatchUpProgress(
+    new Progress({ line, status: options.showStatus }, options.clock),
+    (role) => chains.health[role].status().head?.number ?? null,
+    (chain, block) => logger.info({ chain, block }, 'catching up'),
+  );
+  const chains: Chains = (options.openChains ?? openChains)({
     ...options,
     book: options.traces?.book(book, () => engine.index) ?? book,
     ...(options.traces && { publications: options.traces.publications }),
@@ -347,7 +356,10 @@ export function openFollowedChains(options: CoreOptions, parts: FollowedChainsPa
     },
     onTxTrouble: (nonce, reason) => logger.warn({ nonce, reason }, 'transaction problem'),
     listener: {
-      onCaughtUp: isReady,
+      onCaughtUp() {
+        catchUp.end();
+        isReady();
+      },
       onFailure(error, failures) {
         metrics?.readFailures.inc();
         if (troubles.failed(READING)) logger.warn({ reason: briefly(error), failures }, 'chain read failed');
@@ -362,8 +374,7 @@ export function openFollowedChains(options: CoreOptions, parts: FollowedChainsPa
         for (const health of Object.values(chains.health)) health.halt(error.message);
         options.onDeepReorg?.(error.message);
       },
-      onProgress: (settlement, stream) =>
-        logger.info({ settlement: settlement.blockNumber, stream: stream?.blockNumber }, 'catching up'),
+      onProgress: (settlement, stream) => catchUp.at(settlement.blockNumber, stream?.blockNumber ?? null),
     },
   });
   return { chains, ready };

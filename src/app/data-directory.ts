@@ -9,11 +9,12 @@ import { isDiskFull, parseSyncMode, PersistenceError, type KeyValueStore } from 
 import { JsonStore } from '../persistence/disk/json-store.js';
 import { openNodeDisk } from '../persistence/disk/node-disk.js';
 import type { Identity } from '../persistence/format/manifest.js';
-import { type LogStorage, readStorage } from '../persistence/recovery/log-backup.js';
+import { logBytes, type LogStorage, meteredDisk, readStorage } from '../persistence/recovery/log-backup.js';
 import { type OpenLog, openLog, type OpenLogOptions } from '../persistence/recovery/open-log.js';
 import { scanInThread } from '../persistence/recovery/scan-thread.js';
 import { SnapshotProcess } from '../persistence/snapshot/snapshot-process.js';
 import { systemClock, systemRandom } from '../system/clock.js';
+import { Progress, type ProgressState } from './progress.js';
 
 const BUDGET_FILE = 'budgets.jsonl';
 const DRAFT_TAG_BYTES = 8;
@@ -28,6 +29,8 @@ export interface DataDirectoryOptions {
   readonly beginAnew: boolean;
   readonly logger: Logger;
   readonly onFatal: (error: Error) => void;
+  /** Of a terminal, as `ProgressOutput` has it. */
+  readonly showStatus?: ((text: string) => void) | undefined;
 }
 
 /** An open data directory. */
@@ -117,16 +120,27 @@ export function openLogOptions({
 
 async function openIn(directory: string, options: DataDirectoryOptions): Promise<DataDirectory> {
   const { settings, limits, logger, onFatal } = options;
-  const disk = await openNodeDisk(directory);
+  const files: JsonStore[] = [];
+  const unmetered = await openNodeDisk(directory);
+  const line = ({ percent, secondsLeft }: ProgressState): void => {
+    logger.info({ percent, secondsLeft }, 'recovering the log');
+  };
+  const progress = new Progress({ line, status: options.showStatus }, systemClock);
+  // Damage is found, and named, by the recovery itself.
+  const estimate = await logBytes(unmetered).catch(() => null);
+  if (estimate !== null) progress.begin(`recovering the log of ${options.name}`, estimate.recover);
+  const onRead = (bytes: number): void => progress.advance(bytes);
+  const disk = meteredDisk(unmetered, onRead);
   const snapshots = openSnapshots(directory, limits, logger);
   const log = await openLog(disk, {
     ...openLogOptions({ ...options, snapshots }),
-    startScan: scanInThread(directory),
-  }).catch((error: unknown) => {
-    snapshots.end();
-    throw error;
-  });
-  const files: JsonStore[] = [];
+    startScan: scanInThread(directory, onRead),
+  })
+    .catch((error: unknown) => {
+      snapshots.end();
+      throw error;
+    })
+    .finally(() => progress.end());
   const openKept = async (file: string, maxBytes: number): Promise<JsonStore> => {
     const isExpected = log.files.includes(file);
     const acceptMissing = acceptsMissing(settings, file);

@@ -8,6 +8,7 @@ import { limits } from '../config/limits.js';
 import type { Settings } from '../config/setting-table.js';
 import type { Clock } from '../engine/ports.js';
 import type { PageFile } from '../http/static-routes.js';
+import { StatusLine } from './progress.js';
 
 /** Fields that must not reach a log, wherever they stand. */
 const SECRETS = ['apiKey', 'key', 'privateKey', 'walletKey', '["x-apikey"]'];
@@ -24,6 +25,7 @@ export function openLogger(
   level: Settings['logLevel'],
   format: Settings['logFormat'],
   descriptor = STANDARD_ERROR,
+  status: StatusLine | null = null,
 ): Logger {
   const lines = pino.destination({ dest: descriptor, sync: true, maxLength: limits.textLogWaitingBytes });
   // A stream without an error listener throws in the code that logs.
@@ -32,10 +34,20 @@ export function openLogger(
   const options = { level, redact: redaction };
   if (!isPretty) return pino(options, lines);
   const inWords = pretty.prettyFactory({ ignore: 'pid,hostname', translateTime: 'HH:MM:ss.l' });
-  return pino(options, { write: (line: string) => void lines.write(inWords(line)) });
+  const write = (line: string): void => {
+    const words = inWords(line);
+    lines.write(status?.above(words) ?? words);
+  };
+  return pino(options, { write });
 }
 
 const STANDARD_ERROR = 2;
+
+/** Below the text log, where that is readable and goes to a terminal; null elsewhere. */
+export function openStatusLine(format: Settings['logFormat']): StatusLine | null {
+  if (format === 'json' || !process.stderr.isTTY) return null;
+  return new StatusLine((text) => process.stderr.write(text));
+}
 
 export interface UntilSignalOptions {
   /** The process, as far as it hears of signals. */

@@ -67,6 +67,8 @@ export interface ServiceOptions extends ServerChoice, ListenerPorts {
   readonly logger: Logger;
   /** Null: nothing is measured. */
   readonly metrics: Metrics | null;
+  /** Of a terminal, as `ProgressOutput` has it; absent: progress goes to the logger. */
+  readonly showStatus?: ((text: string) => void) | undefined;
   /** Follows requests that post quotes; absent: none is traced. */
   readonly traces?: PostTraces;
   /** A chain reorganised deeper than is followed: reading has stopped, and no later start may continue this log. */
@@ -92,6 +94,7 @@ export type CoreOptions = Pick<
   | 'logger'
   | 'metrics'
   | 'traces'
+  | 'showStatus'
   | 'onFault'
   | 'onDeepReorg'
 >;

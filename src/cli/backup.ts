@@ -2,8 +2,16 @@ import { type BackupContext, backUp, checkUpgrade, restoreBackup } from '../app/
 import { explainFileError } from '../config/settings.js';
 import { systemClock, systemRandom } from '../system/clock.js';
 import { flagsHelp, parseFlags, settingFlags, settingsFrom, printProblems } from './flags.js';
-import { Progress } from './progress.js';
-import { type CliCommand, type CommandIo, EXIT_FAILED, EXIT_OK, EXIT_USAGE, toIo, UsageError } from './run.js';
+import {
+  type CliCommand,
+  type CommandIo,
+  EXIT_FAILED,
+  EXIT_OK,
+  EXIT_USAGE,
+  progressOf,
+  toIo,
+  UsageError,
+} from './run.js';
 
 const DIRECTORY_SETTINGS = ['dataDir'] as const;
 
@@ -96,7 +104,7 @@ function shownLog({ name, lastIndex, lastSeq, stateHash }: LogState): string {
 }
 
 function contextOf(io: CommandIo): BackupContext {
-  return { logger: { ...toIo(io), info: () => undefined }, progress: new Progress(io, systemClock) };
+  return { logger: { ...toIo(io), info: () => undefined }, progress: progressOf(io) };
 }
 
 /** Runs with the data directory that the flags and settings name. */

@@ -11,10 +11,9 @@ import {
   type RestoreSource,
   verifyLog,
 } from '../persistence/recovery/log-tools.js';
-import { systemClock, systemRandom } from '../system/clock.js';
+import { systemRandom } from '../system/clock.js';
 import { parseFlags } from './flags.js';
-import { Progress } from './progress.js';
-import { type CliCommand, type CommandIo, EXIT_OK, toIo, UsageError } from './run.js';
+import { type CliCommand, type CommandIo, EXIT_OK, progressOf, toIo, UsageError } from './run.js';
 
 const help = `quotebook log verify DIR
 quotebook log dump DIR [--after RECORD]
@@ -75,7 +74,7 @@ export const logCommand: CliCommand = {
 };
 
 async function verify(disk: Disk, io: CommandIo): Promise<LogReport> {
-  const progress = new Progress(io, systemClock);
+  const progress = progressOf(io);
   progress.begin('verifying', (await logBytes(disk)).verify);
   const metered = meteredDisk(disk, (bytes) => progress.advance(bytes));
   return verifyLog(metered, toIo(io)).finally(() => progress.end());

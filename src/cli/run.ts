@@ -1,5 +1,7 @@
+import { Progress, progressText } from '../app/progress.js';
 import { nearest, type ReadText } from '../config/settings.js';
 import type { Logger } from '../persistence/disk/disk.js';
+import { systemClock } from '../system/clock.js';
 
 /**
  * The words with a command in front: `commands[0]` where none is given, or flags alone, so that `npx quotebook` serves
@@ -117,4 +119,9 @@ export function columns(rows: readonly (readonly string[])[]): string[] {
 export function toIo(io: CommandIo): Logger {
   const tell = (details: object, message: string): void => io.err(`${message} ${JSON.stringify(details)}`);
   return { info: tell, warn: tell, error: tell };
+}
+
+/** Shows progress in the terminal that standard error is, or as lines. */
+export function progressOf(io: CommandIo): Progress {
+  return new Progress({ line: (state) => io.err(progressText(state)), status: io.showStatus }, systemClock);
 }

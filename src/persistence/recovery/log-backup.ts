@@ -144,16 +144,19 @@ export async function holdsLog(disk: Disk): Promise<boolean> {
   return (await disk.list()).includes(MANIFEST_NAME) && (await readManifest(disk)) !== null;
 }
 
-/** Bytes of the log's files, and what `verifyLog` reads of them; for an estimate. */
-export async function logBytes(disk: Disk): Promise<{ readonly files: number; readonly verify: number }> {
+/** Bytes of the log's files, and what `verifyLog` and a start read of them; for an estimate. */
+export async function logBytes(
+  disk: Disk,
+): Promise<{ readonly files: number; readonly verify: number; readonly recover: number }> {
   const names = await disk.list();
   const newest = snapshotIndexes(names).at(-1) ?? 0;
   const starts = await segmentStarts(disk);
   const first = starts.findLast((start) => start.first.index <= newest)?.number ?? 0;
-  let [files, replayed] = [0, 0];
+  let [files, recover, replayed] = [0, 0, 0];
   for (const number of segmentNumbers(names)) {
     const bytes = await sizeOf(disk, segmentName(number));
     files += bytes;
+    recover += bytes;
     if (number >= first) replayed += bytes;
   }
   for (const index of snapshotIndexes(names)) {
@@ -161,7 +164,7 @@ export async function logBytes(disk: Disk): Promise<{ readonly files: number; re
     files += bytes;
     if (index === newest) replayed += bytes - HEADER_BYTES;
   }
-  return { files, verify: files + replayed };
+  return { files, verify: files + replayed, recover: recover + replayed };
 }
 
 /** The same directory; `onRead` gets the bytes of each read, so that long work can show how far it is. */

@@ -23,16 +23,19 @@ export type ScanMessage =
       readonly place: LogPlace | null | undefined;
     };
 
-/** As `scanLog` of the log in `directory`, in a worker thread. */
-export function scanInThread(directory: string): StartScan {
+/** As `scanLog` of the log in `directory`, in a worker thread. `onRead` gets the bytes of each segment that it has read. */
+export function scanInThread(directory: string, onRead: (bytes: number) => void = () => undefined): StartScan {
   return (epoch) => {
     const passed = new AsyncQueue<PassedSegment>();
     const scan = new Promise<LogScan>((resolve, reject) => {
       const workerData: ScanWork = { directory, epoch: Uint8Array.from(epoch) };
       const worker = new Worker(new URL('./scan-worker.js', import.meta.url), { workerData });
       worker.on('message', (saying: ScanMessage) => {
-        if (saying.type === 'PASSED') passed.push({ ...saying.passed, segment: atPoints(saying.passed.segment) });
-        else if (saying.type === 'DONE') resolve(withBuffers(saying.scan));
+        if (saying.type === 'PASSED') {
+          const { segment } = saying.passed;
+          onRead(segment.madeBytes > 0 ? segment.madeBytes : segment.end);
+          passed.push({ ...saying.passed, segment: atPoints(segment) });
+        } else if (saying.type === 'DONE') resolve(withBuffers(saying.scan));
         else reject(errorOf(saying));
       });
       worker.on('error', reject);

@@ -4,6 +4,7 @@ import t from 'tap';
 import { PersistenceError } from '../../../src/persistence/disk/disk.js';
 import { openNodeDisk } from '../../../src/persistence/disk/node-disk.js';
 import { scanLog } from '../../../src/persistence/log/log-scanner.js';
+import { logBytes, meteredDisk } from '../../../src/persistence/recovery/log-backup.js';
 import { recover } from '../../../src/persistence/recovery/recovery.js';
 import { AsyncQueue, scanInThread } from '../../../src/persistence/recovery/scan-thread.js';
 import { REORG_DEPTH } from '../../engine/samples.js';
@@ -33,6 +34,19 @@ t.test('a start that has the log read aside ends with the same engine', async (t
     { index: last?.index, stateHash: last?.stateHash },
   );
   t.ok(snapshotIndex > 0);
+});
+
+t.test('a start reads about what is estimated, in both threads together', async (t) => {
+  const directory = await directoryOf(log, t.testdir());
+  const disk = await openNodeDisk(directory);
+  for (const isAside of [true, false]) {
+    let bytes = 0;
+    const onRead = (count: number): void => void (bytes += count);
+    const aside = isAside ? scanInThread(directory, onRead) : undefined;
+    await recover(meteredDisk(disk, onRead), log.epoch, REORG_DEPTH, silent, aside);
+    const { recover: estimate } = await logBytes(disk);
+    t.ok(bytes > 0.75 * estimate && bytes <= 1.1 * estimate, `${bytes} of ${estimate} bytes`);
+  }
 });
 
 t.test('damage that the other thread finds stops the start, naming the place', async (t) => {
