@@ -231,6 +231,7 @@ t.ok(
 
 await t.test('at the end the book is the one that a fresh reading of the chain gives', async (t) => {
   const fresh = await Following.start({ profile: chain.profile, startMs: (await actions.now()) * 1_000 });
+  t.teardown(() => fresh.stop());
   const clients = { settlement: actions.client, stream: actions.client };
   const shown = async (): Promise<string[]> => {
     const { body } = await rest.get(`/orders?chainId=${chain.chainId}`);
@@ -259,5 +260,4 @@ await t.test('at the end the book is the one that a fresh reading of the chain g
     [ours, theirs] = [await shown(), await read()];
   }
   t.strictSame(ours, theirs, `${theirs.length} quotes`);
-  await fresh.stop();
 });
