@@ -250,6 +250,7 @@ async function lead(options: EngineProcessOptions, led: Leadership): Promise<voi
     index: () => log.engine.index,
     maxCalls: limits.clusterCalls,
     answerKeptMs: limits.clusterFailoverMs,
+    drainMs: limits.drainMs,
     clock: systemClock,
     onFault: logFault,
   });

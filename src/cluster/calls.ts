@@ -1,6 +1,6 @@
 import type { Msg, Subscription } from '@nats-io/transport-node';
 import type { Clock, Random } from '../engine/ports.js';
-import { pause } from '../system/timers.js';
+import { Deadline, pause } from '../system/timers.js';
 import { type ClusterConnection, ClusterError } from './connection.js';
 
 /** Calls that the leader does for gateways, by name. Arguments and results are JSON, and may hold bigints. */
@@ -47,6 +47,8 @@ export interface CallServerOptions {
   readonly maxCalls: number;
   /** How long an answer is remembered, for a call that is sent again. */
   readonly answerKeptMs: number;
+  /** How long a stop waits for calls under way. */
+  readonly drainMs: number;
   readonly clock: Clock;
   readonly onFault: (error: unknown) => void;
 }
@@ -58,6 +60,8 @@ export class CallServer {
   readonly #underWay = new Set<Promise<void>>();
   /** By their ids, the oldest first. A call that comes again gets the answer of the first time. */
   readonly #answers = new Map<string, Promise<Answer>>();
+  /** Nothing is answered any more. */
+  #isStopped = false;
 
   constructor(cluster: ClusterConnection, options: CallServerOptions) {
     this.#options = options;
@@ -70,10 +74,15 @@ export class CallServer {
     });
   }
 
-  /** Takes no more calls; resolves when those under way are answered. */
+  /**
+   * Takes no more calls; resolves when those under way are answered, after `drainMs` at the latest. A call that waits for
+   * a quorum that is gone is left unanswered: its gateway does not know then whether it was carried out.
+   */
   async stop(): Promise<void> {
+    const { clock, drainMs } = this.#options;
     this.#subscription.unsubscribe();
-    await Promise.all(this.#underWay);
+    await new Deadline(clock, drainMs).wait(Promise.all(this.#underWay));
+    this.#isStopped = true;
   }
 
   async #answer(message: Msg): Promise<void> {
@@ -84,7 +93,8 @@ export class CallServer {
       this.#options.onFault(error);
       answer = { type: 'FAILED', message: 'Internal error of the leader' };
     }
-    message.respond(encode(answer));
+    // The connection may be closed by now.
+    if (!this.#isStopped) message.respond(encode(answer));
   }
 
   #carryOutOnce(call: Call): Promise<Answer> {

@@ -3,6 +3,7 @@ import type { NatsConnection } from '@nats-io/transport-node';
 import t, { type Test } from 'tap';
 import { CallClient, type CallHandlers, CallServer, NoLeader } from '../../src/cluster/calls.js';
 import type { ClusterConnection } from '../../src/cluster/connection.js';
+import { LeaderValues } from '../../src/cluster/kept-values.js';
 import { systemClock, systemRandom } from '../../src/system/clock.js';
 import { connectTo, natsServers } from './nats-servers.js';
 
@@ -25,6 +26,7 @@ async function callsOf(t: Test, { handlers, request, isLeaderMissing = () => fal
     index: () => 1,
     maxCalls: 10,
     answerKeptMs: 1_000,
+    drainMs: 1_000,
     clock: systemClock,
     onFault: (error) => void t.error(error),
   });
@@ -93,4 +95,56 @@ t.test('calls end in time when the leader falls silent', async (t) => {
   await t.rejects(called, NoLeader);
   t.ok(performance.now() - startMs < REPEATABLE.timeoutMs, 'long before its answer would be too late');
   end();
+});
+
+t.test('a stop waits for a quorum that is gone no longer than it may, and answers nothing afterwards', async (t) => {
+  const DRAIN_MS = 700;
+  const servers = await natsServers(t);
+  const leader = await connectTo(t, servers, { callMs: 300 });
+  const values = await LeaderValues.open(leader, TERM, systemClock, 20, (error) => t.error(error));
+  let underWay = 0;
+  const server = new CallServer(leader, {
+    term: TERM,
+    handlers: {
+      // As intents of transactions are: written again until most of the servers have them.
+      write: async (value: string) => {
+        underWay += 1;
+        await values.of('budgets').put('spent', value);
+      },
+    },
+    index: () => 1,
+    maxCalls: 10,
+    answerKeptMs: 1_000,
+    drainMs: DRAIN_MS,
+    clock: systemClock,
+    onFault: (error) => void t.error(error),
+  });
+  const gateway = await connectTo(t, servers, { member: 'gateway-1' });
+  await leader.nats.flush();
+  const calls = new CallClient(gateway, {
+    clock: systemClock,
+    random: systemRandom,
+    term: () => TERM,
+    isLeaderMissing: () => false,
+    shows: () => Promise.resolve(),
+    retryMs: 20,
+    resendMs: RESEND_MS,
+  });
+  await calls.call('write', ['before'], REPEATABLE);
+  // The first node stays: both have their connections there from now on.
+  const [, ...others] = servers.nodes;
+  for (const node of others) await node.kill('SIGKILL');
+  await leader.nats.reconnect();
+  const waiting = calls.call('write', ['after'], { timeoutMs: 4_000, retryForMs: 0 });
+  waiting.catch(() => undefined);
+  while (underWay < 2) await pause(20);
+  const startMs = performance.now();
+  await server.stop();
+  const tookMs = performance.now() - startMs;
+  t.ok(tookMs >= DRAIN_MS - 50, `it waited for the call: ${tookMs} ms`);
+  t.ok(tookMs < DRAIN_MS + 1_000, `and stopped all the same: ${tookMs} ms`);
+  // With the quorum the write succeeds, and its answer goes nowhere.
+  for (const node of others) node.start();
+  await servers.ready();
+  await t.rejects(waiting, NoLeader);
 });
