@@ -5,6 +5,7 @@ import { encodeFunctionData } from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';
 import { createSiweMessage } from 'viem/siwe';
 import { WebSocket } from 'ws';
+import type { RecordedCall } from '../src/api-docs/examples.js';
 import { apiDocuments } from '../src/app/http-wiring.js';
 import { poolAbi } from '../src/chain/contracts/abi.js';
 import { startLocalChain } from '../src/chain/dev/local-chain.js';
@@ -23,13 +24,14 @@ import { startTestService } from '../test/e2e/running-service.js';
 import { signQuote } from '../test/e2e/maker.js';
 import { optionOf, queryOf } from '../test/e2e/wire-option.js';
 import { until, untilAnswer } from '../test/until.js';
+import { recordErrors } from './record-errors.js';
 
 /**
  * Runs the service on a local chain, calls every operation, provokes every message, and writes what was sent and
  * received to src/api-docs/recorded.ts: the first call of each operation, and of each message the first one that is not
- * nearly empty. Lists are cut to two items. Run it again when a shape changes: `npm run examples`.
+ * nearly empty. Lists are cut to two items. Then it makes each call wrong, and writes the errors to
+ * src/api-docs/recorded-errors.ts. Run it again when a shape changes: `npm run examples`.
  */
-const target = fileURLToPath(new URL('../../src/api-docs/recorded.ts', import.meta.url));
 const MOST_ITEMS = 2;
 /** A shorter message is replaced by a longer one that comes later. */
 const BARE_CHARS = 300;
@@ -408,15 +410,36 @@ operations.delete('POST /pool/settle');
 await call('POST /pool/settle', '/pool/settle', [optionOf(chain, put)]);
 await v2.has('HEARTBEAT');
 
+// The ways in which each of these calls can be wrong.
+const { key: plainKey } = await running.keys.create('paid', 'without a scope');
+const { paths } = JSON.parse(documents.openApi) as {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, { readonly responses: Json }>>>>;
+};
+const errors = await recordErrors({
+  httpUrl,
+  apiKey,
+  plainKey,
+  calls: [...operations.values()].sort().map((line) => JSON.parse(line) as RecordedCall),
+  isDocumented(operation, status) {
+    const [method = '', path = ''] = operation.split(' ');
+    return paths[path]?.[method.toLowerCase()]?.responses[String(status)] !== undefined;
+  },
+});
+
 for (const socket of [plain, readable, v2]) socket.close();
 await running.stop();
 await chain.stop();
 
+/** Writes a module with one line of JSON for each value. */
+function writeLines(name: string, file: string, about: string, lines: readonly string[]): void {
+  const bad = lines.filter((line) => /`|\$\{|\\u/.test(line));
+  if (bad.length > 0) throw new Error(`cannot stand in a template: ${bad[0]}`);
+  const text = `/** Recorded by scripts/record-examples.ts: ${about} a line, as JSON. */\nexport const ${name} = String.raw\`\n${lines.join('\n')}\n\`;\n`;
+  writeFileSync(fileURLToPath(new URL(`../../src/api-docs/${file}`, import.meta.url)), text);
+}
+
 const lines = [...[...operations.values()].sort(), ...[...messages.values()].sort()];
-const bad = lines.filter((line) => /`|\$\{|\\u/.test(line));
-if (bad.length > 0) throw new Error(`cannot stand in a template: ${bad[0]}`);
-writeFileSync(
-  target,
-  `/** Recorded by scripts/record-examples.ts: one call or one message a line, as JSON. */\nexport const RECORDED = String.raw\`\n${lines.join('\n')}\n\`;\n`,
-);
-console.log(`${operations.size} operations and ${messages.size} messages in ${target}`);
+writeLines('RECORDED', 'recorded.ts', 'one call or one message', lines);
+const errorLines = errors.map((error) => written({ ...error })).sort();
+writeLines('RECORDED_ERRORS', 'recorded-errors.ts', 'one error and the operations that gave it', errorLines);
+console.log(`${operations.size} operations, ${messages.size} messages and ${errors.length} errors`);

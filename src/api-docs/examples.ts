@@ -1,3 +1,4 @@
+import { RECORDED_ERRORS } from './recorded-errors.js';
 import { RECORDED } from './recorded.js';
 
 /** One call as it was made and answered. */
@@ -12,6 +13,17 @@ export interface RecordedCall {
   readonly answer?: unknown;
 }
 
+/** An error as it was answered, in both forms. */
+export interface RecordedError {
+  /** Those that gave this answer. */
+  readonly operations: readonly string[];
+  readonly status: number;
+  /** In plain JSON. */
+  readonly answer: unknown;
+  /** As problem details. */
+  readonly problem: unknown;
+}
+
 interface RecordedMessage {
   /** Protocol and name, as in the document. */
   readonly channel: string;
@@ -23,12 +35,22 @@ interface RecordedMessage {
 export class Examples {
   readonly #calls = new Map<string, RecordedCall>();
   readonly #messages = new Map<string, unknown>();
+  /** By operation and status. */
+  readonly #errors = new Map<string, RecordedError>();
 
   /** `symbols`: those with a token on the chain that is served. */
-  constructor(chainId: string, symbols: readonly string[], recorded = RECORDED) {
-    const here = recorded.replaceAll(LOCAL_CHAIN_ID, chainId).replaceAll(LOCAL_TOKEN, tokenOf(symbols));
-    for (const line of here.trim().split('\n')) {
-      const example = JSON.parse(line) as RecordedCall | RecordedMessage;
+  constructor(chainId: string, symbols: readonly string[], recorded = RECORDED, recordedErrors = RECORDED_ERRORS) {
+    const here = (lines: string): unknown[] =>
+      lines
+        .replaceAll(LOCAL_CHAIN_ID, chainId)
+        .replaceAll(LOCAL_TOKEN, tokenOf(symbols))
+        .split('\n')
+        .filter((line) => line !== '')
+        .map((line) => JSON.parse(line) as unknown);
+    for (const error of here(recordedErrors) as RecordedError[]) {
+      for (const operation of error.operations) this.#errors.set(`${operation} ${error.status}`, error);
+    }
+    for (const example of here(recorded) as (RecordedCall | RecordedMessage)[]) {
       if ('operation' in example) this.#calls.set(example.operation, example);
       else this.#messages.set(`${example.channel} ${example.name}`, example.message);
     }
@@ -37,6 +59,11 @@ export class Examples {
   /** Null where none was recorded. */
   call(operation: string): RecordedCall | null {
     return this.#calls.get(operation) ?? null;
+  }
+
+  /** Null where none was recorded. */
+  error(operation: string, status: string): RecordedError | null {
+    return this.#errors.get(`${operation} ${status}`) ?? null;
   }
 
   /** Undefined where none was recorded. */

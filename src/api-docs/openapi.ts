@@ -4,7 +4,7 @@ import { OrderbookQuote, PoolKeyJson, PostedQuoteJson, SignatureJson } from '../
 import { KEYWORD_NAMES } from '../wire/primitives.js';
 import type { HttpErrorCode } from '../wire/error-codes.js';
 import { conceptsMarkdown } from './concepts.js';
-import { codeSamples, type Examples, parametersOf, type RecordedCall } from './examples.js';
+import { codeSamples, type Examples, parametersOf, type RecordedCall, type RecordedError } from './examples.js';
 import { ErrorBody, Problem, SchemaErrors } from '../wire/problem.js';
 
 /** Documentation of one route of the router's table: what it is for and what it answers. */
@@ -241,11 +241,7 @@ export function openApi(routes: readonly RouteDoc[], info: ApiInfo, examples?: E
   });
   const paths: Record<string, Record<string, unknown>> = {};
   for (const route of routes) {
-    (paths[route.path] ??= {})[route.method.toLowerCase()] = operation(
-      route,
-      components,
-      examples?.call(`${route.method} ${route.path}`) ?? null,
-    );
+    (paths[route.path] ??= {})[route.method.toLowerCase()] = operation(route, components, examples);
   }
   return {
     openapi: '3.1.0',
@@ -260,7 +256,9 @@ export function openApi(routes: readonly RouteDoc[], info: ApiInfo, examples?: E
   };
 }
 
-function operation(route: RouteDoc, components: Components, example: RecordedCall | null): object {
+function operation(route: RouteDoc, components: Components, examples: Examples | undefined): object {
+  const name = `${route.method} ${route.path}`;
+  const example = examples?.call(name) ?? null;
   const answers = Object.entries(answersOf(route));
   return {
     operationId: operationId(route),
@@ -281,7 +279,10 @@ function operation(route: RouteDoc, components: Components, example: RecordedCal
       },
     }),
     responses: Object.fromEntries(
-      answers.map(([status, answer]) => [status, response(status, answer, route, components, example)]),
+      answers.map(([status, answer]) => {
+        const error = examples?.error(name, status) ?? null;
+        return [status, response(status, answer, route, components, example, error)];
+      }),
     ),
     ...(example !== null && { 'x-codeSamples': codeSamples(example, route.needsKey) }),
   };
@@ -335,6 +336,7 @@ function response(
   route: RouteDoc,
   components: Components,
   example: RecordedCall | null,
+  error: RecordedError | null,
 ): object {
   const headers = {
     ...HEADERS,
@@ -347,11 +349,17 @@ function response(
   return {
     description: answer.about,
     headers,
-    ...(hasBody && { content: content(status, answer, components, example) }),
+    ...(hasBody && { content: content(status, answer, components, example, error) }),
   };
 }
 
-function content(status: string, answer: AnswerDoc, components: Components, example: RecordedCall | null): object {
+function content(
+  status: string,
+  answer: AnswerDoc,
+  components: Components,
+  example: RecordedCall | null,
+  error: RecordedError | null,
+): object {
   if (answer.mediaType !== undefined) return { [answer.mediaType]: {} };
   const schemas = schemasOf(answer).map((schema) => components.refer(schema));
   const schema = schemas.length === 1 ? schemas[0] : { anyOf: schemas };
@@ -360,8 +368,14 @@ function content(status: string, answer: AnswerDoc, components: Components, exam
     'application/json': {
       schema,
       ...(String(example?.status) === status && example?.answer !== undefined && { example: example.answer }),
+      ...(error !== null && { example: error.answer }),
     },
-    ...(isError && { 'application/problem+json': { schema: problemSchema(answer, components) } }),
+    ...(isError && {
+      'application/problem+json': {
+        schema: problemSchema(answer, components),
+        ...(error !== null && { example: error.problem }),
+      },
+    }),
   };
 }
 

@@ -97,6 +97,29 @@ for (const [chainId, symbols] of [
     t.end();
   });
 
+  t.test(`on chain ${chainId} each operation has examples of errors that its schemas accept`, (t) => {
+    for (const [path, methods] of Object.entries(openApi.paths)) {
+      for (const [method, { responses }] of Object.entries(methods)) {
+        const at = `${method} ${path}`;
+        const errors = Object.entries(responses).filter(([status]) => Number(status) >= 400);
+        const shown = errors.filter(([, { content }]) => content?.[JSON_TYPE]?.example !== undefined);
+        const statuses = shown.map(([status]) => status);
+        t.ok(statuses.includes('405'), `${at} 405`);
+        for (const status of ['400', '401'])
+          if (responses[status] !== undefined) t.ok(statuses.includes(status), `${at} ${status}`);
+        const isForOperators = JSON.stringify(responses['403'] ?? '').includes('no scope `operator`');
+        t.equal(isForOperators && !statuses.includes('403'), false, `${at} 403`);
+        for (const [status, { content }] of shown) {
+          for (const type of [JSON_TYPE, 'application/problem+json']) {
+            const answer = ['paths', path, method, 'responses', status, 'content', type, 'schema'];
+            t.equal(problemAt(content?.[type]?.example, 'openapi', ...answer), null, `${at} ${status} ${type}`);
+          }
+        }
+      }
+    }
+    t.end();
+  });
+
   t.test(`on chain ${chainId} each message has an example that its schema accepts`, (t) => {
     for (const [channel, { messages }] of Object.entries(asyncApi.channels)) {
       for (const [name, message] of Object.entries(messages)) {
