@@ -262,6 +262,18 @@ export const settingTable = {
     4,
     'Snapshots that stay beyond the two that a start needs: answers about the past go back to the oldest of them. Each takes about 300 bytes for each quote on the disk.',
   ),
+  tradeDays: integer(
+    1,
+    3_650,
+    limits.tradeDays,
+    'Days that trades are kept for GET /trades and GET /candles, as far as the log has them; what is older answers 410.',
+  ),
+  tradesKept: integer(
+    1_000,
+    10_000_000,
+    limits.tradesKept,
+    'Trades that are kept in memory, the newest; each takes about 500 bytes.',
+  ),
   stateHashEveryRecords: integer(
     1,
     1_000_000_000,

@@ -48,19 +48,24 @@ export class TradeHistory {
 
   /** Reads what the log has up to the start. Rejects when the log cannot be read. */
   async readPast(
-    history: Pick<EventHistory, 'readSince'> | null,
+    history: Pick<EventHistory, 'readSince' | 'since'> | null,
     start: { readonly index: number; readonly tsMs: number },
     clock: Pick<Clock, 'after'>,
     isStopped: () => boolean,
   ): Promise<void> {
     const { pastGroupsPerTurn, tradeDays } = this.#limits;
+    const sinceMs = start.tsMs - tradeDays * DAY_SECONDS * 1000;
     let groups = 0;
-    for await (const events of history?.readSince(start.tsMs - tradeDays * DAY_SECONDS * 1000, start.index) ?? []) {
+    let firstMs = start.tsMs;
+    for await (const events of history?.readSince(sinceMs, start.index) ?? []) {
       if (isStopped()) return;
+      firstMs = Math.min(firstMs, events[0]?.tsMs ?? firstMs);
       for (const { event } of events) this.store.apply(event);
       groups += 1;
       if (groups % pastGroupsPerTurn === 0) await yieldToEventLoop(clock);
     }
+    // A block is no younger than the record that names it: what was dropped is of before the first that is left.
+    if (history !== null && history.since > 0) this.store.lose(Math.floor(firstMs / 1000));
     for (const event of this.#waiting ?? []) this.store.apply(event);
     this.#waiting = null;
   }

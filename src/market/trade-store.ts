@@ -43,7 +43,7 @@ export class TradeStore {
   readonly #keptSeconds: number;
   /** Rising by block and log. */
   #trades: PlacedTrade[] = [];
-  /** Unix seconds: of the newest trade that went for want of room. */
+  /** Unix seconds: of the newest trade that is not here, for want of room or because the log has lost it. */
   #lost = -1;
 
   /** `most`: trades that are kept, none longer than `keptSeconds`. */
@@ -66,6 +66,11 @@ export class TradeStore {
     if (event.type !== 'TRADE_RECORDED') return;
     const { blockNumber, txHash, logIndex } = event.cause;
     this.#add({ ...event.trade, blockNumber, txHash, logIndex });
+  }
+
+  /** Trades up to that Unix second may be missing. */
+  lose(throughSeconds: number): void {
+    this.#lost = Math.max(this.#lost, throughSeconds);
   }
 
   /** Drops what is older than it is kept. */
@@ -113,7 +118,7 @@ export class TradeStore {
     this.#trades.splice(place, isThere ? 1 : 0, trade);
     if (this.#trades.length <= this.#most) return;
     const dropped = this.#trades.shift();
-    this.#lost = Math.max(this.#lost, dropped?.time ?? -1);
+    if (dropped !== undefined) this.lose(dropped.time);
   }
 
   #undo(blockNumber: number): void {

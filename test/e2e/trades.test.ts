@@ -3,6 +3,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import t from 'tap';
 import { poolAbi } from '../../src/chain/contracts/abi.js';
+import { effectiveLimits } from '../../src/config/effective-limits.js';
+import { type Settings, settingNames, settingTable } from '../../src/config/setting-table.js';
 import { OrderbookClient } from '../../src/client/node.js';
 import { startLocalChain } from '../../src/chain/dev/local-chain.js';
 import type { TickersResult } from '../../src/wire/feed-messages.js';
@@ -189,4 +191,36 @@ await t.test('after a restart they are those of the log, with what was traded an
   const [meanwhile, ...others] = await served(over(second));
   t.strictSame(others, before.slice(1), 'those of before the restart but for the one that the reorg undid');
   t.notMatch(before, [{ txHash: meanwhile?.txHash }]);
+});
+
+await t.test('trades older than `tradeDays` are gone, before a restart and after it', async (t) => {
+  const dataDir = await mkdtemp(path.join(tmpdir(), 'quotebook-'));
+  t.teardown(() => rm(dataDir, { recursive: true, force: true }));
+  const settings = Object.fromEntries(settingNames.map((name) => [name, settingTable[name].default])) as Settings;
+  const { tradeDays, tradesKept } = effectiveLimits({ ...settings, tradeDays: 1 });
+  const limits = { lowerHeadMs: 100, tradeDays, tradesKept };
+  const options = { chain, walletKey: null, keepsLog: true, dataDir, limits };
+  const first = await startTestService(options);
+  const offer = await market.sign(call, { price: ONE / 11n });
+  await market.fill(taker.address, offer, ONE / 4n);
+  const tradedAt = await market.now();
+  const tradesOf = async ({ httpUrl, apiKey }: typeof first, more = '') => {
+    const { status, body } = await new RestClient(httpUrl, apiKey).get(`/trades?${about}${more}`);
+    return { status, ...(body as unknown as TradesResult), message: body.message };
+  };
+  const hasOne = ({ status, trades }: Awaited<ReturnType<typeof tradesOf>>) => status === 200 && trades.length === 1;
+  await untilAnswer(() => tradesOf(first, `&from=${tradedAt}`), hasOne);
+  await market.moveTimeTo(tradedAt + 86_400 + 60);
+  await market.fill(taker.address, offer, ONE / 4n);
+  const check = async (by: typeof first): Promise<void> => {
+    const { since } = await untilAnswer(() => tradesOf(by), hasOne);
+    t.ok(since > tradedAt, 'the older trade is not listed any more');
+    const gone = await tradesOf(by, `&from=${tradedAt}`);
+    t.match(gone, { status: 410, message: /^Trades before [0-9]+ are not kept$/ });
+  };
+  await check(first);
+  await first.stop();
+  const second = await startTestService(options);
+  t.teardown(() => second.stop());
+  await check(second);
 });

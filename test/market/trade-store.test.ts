@@ -139,6 +139,7 @@ t.test('trades and reorgs that come while the past is read count after it', asyn
   const history = new TradeHistory({ tradesKept: 10, tradeDays: 1, pastGroupsPerTurn: 1 });
   const timed = (event: EngineEvent) => ({ event, tsMs: 0 });
   const past = {
+    since: 0,
     async *readSince() {
       yield [timed(traded(1, 0)), timed(traded(2, 0))];
       const command = { type: 'TICK' } as const;
@@ -157,4 +158,28 @@ t.test('trades and reorgs that come while the past is read count after it', asyn
   t.ok(history.isComplete);
   const kept = [...history.store.newest(ALL, null)].map(({ blockHash }) => blockHash);
   t.strictSame(kept, [blockHashOf(2, 1), blockHashOf(1)]);
+});
+
+t.test('where the log begins later, trades are known from its first record on', async (t) => {
+  const history = new TradeHistory({ tradesKept: 10, tradeDays: 10, pastGroupsPerTurn: 1_000 });
+  const startMs = 20 * DAY * 1_000;
+  const first = 15 * DAY;
+  const past = {
+    since: 400,
+    async *readSince(sinceMs: number) {
+      t.equal(sinceMs, 10 * DAY * 1_000);
+      yield [];
+      yield [
+        { event: undone(1), tsMs: first * 1_000 + 250 },
+        { event: traded(2, 0), tsMs: first * 1_000 + 900 },
+      ];
+    },
+  };
+  await history.readPast(past, { index: 9, tsMs: startMs }, new ManualClock(), () => false);
+  const now = startMs / 1_000;
+  t.equal(history.store.since(now), first + 1, 'a trade of the same second may be gone');
+  t.equal(history.store.since(now + 7 * DAY), now - 3 * DAY, 'later its age decides');
+  const whole = new TradeHistory({ tradesKept: 10, tradeDays: 10, pastGroupsPerTurn: 1_000 });
+  await whole.readPast({ ...past, since: 0 }, { index: 9, tsMs: startMs }, new ManualClock(), () => false);
+  t.equal(whole.store.since(now), 10 * DAY);
 });
