@@ -12,8 +12,9 @@ import { AccountView } from './account-view.js';
 import { contracts } from './amounts.js';
 import { ChainView } from './chain-view.js';
 import { DepthView } from './depth-view.js';
-import { Display } from './display.js';
+import { Display, timeText } from './display.js';
 import { byId, setText } from './elements.js';
+import { HistoryView } from './history-view.js';
 import { InboxView } from './inbox-view.js';
 import { LadderView } from './ladder-view.js';
 import { Market } from './market.js';
@@ -95,15 +96,25 @@ export class Session {
     this.#chain.draw();
     this.#tape.draw();
     if (this.#pool === null) return;
+    const past = this.#history.book;
+    if (past !== null) {
+      return void setText(byId('pool-unit'), `as it was at ${timeText(past.tsMs)}, not live`);
+    }
     const filled = contracts(this.#market.filledIn24Hours(this.#pool));
     setText(byId('pool-unit'), `in ${premiumToken(this.#pool)} per contract; ${filled} filled in 24 h`);
   });
   readonly #drawBook = coalesced(() => {
     if (this.#pool === null || this.#book === null) return;
-    const [pool, exact] = [this.#pool, this.#book.book];
+    const [pool, past] = [this.#pool, this.#history.book];
+    const exact = past ?? this.#book.book;
     const shown = this.#steps.shown(pool, exact);
-    this.#ladder.draw(pool, exact, shown, (premium) => this.#market.usdText(pool, premium));
+    // Of the past the price of the token is not known.
+    this.#ladder.draw(pool, exact, shown, (premium) => (past === null ? this.#market.usdText(pool, premium) : ''));
     this.#depth.draw(pool, exact, shown);
+  });
+  readonly #history = new HistoryView(this.#clock, () => {
+    this.#drawBook();
+    this.#drawMarket();
   });
   #client: OrderbookClient | null = null;
   #pool: Pool | null = null;
@@ -354,6 +365,7 @@ export class Session {
     history.replaceState(null, '', `#${pool.poolAddress}`);
     this.#chain.choose(pool);
     setText(byId('pool-title'), nameOf(pool));
+    this.#history.open(this.#client, pool);
     this.#followBook(this.#client, pool);
     this.#openTrading();
     this.#drawMarket();

@@ -45,12 +45,14 @@ export class ApiError extends Error {
   readonly pending: readonly `0x${string}`[];
   /** In how long to try again, where the server says so in seconds; else null. */
   readonly retryAfterMs: number | null;
+  /** Of a 410: the oldest event that the server still answers about; else null. */
+  readonly oldestSeq: number | null;
   /** Finds the call in the server's log; null: it did not come that far. */
   readonly requestId: string | null;
 
   constructor(status: number, body: unknown, header: (name: string) => string | null) {
     const problems = Array.isArray(body) ? (body as SchemaProblem[]) : [];
-    const { message, pending } = isObject(body) ? body : {};
+    const { message, pending, oldest } = isObject(body) ? body : {};
     const [first] = problems;
     super(
       typeof message === 'string'
@@ -62,6 +64,7 @@ export class ApiError extends Error {
     this.status = status;
     this.problems = problems;
     this.pending = Array.isArray(pending) ? (pending as `0x${string}`[]) : [];
+    this.oldestSeq = isObject(oldest) && typeof oldest.seq === 'number' ? oldest.seq : null;
     const retryAfter = header('retry-after');
     // A proxy may say it as a date (RFC 9110, 10.2.3), of a clock that nobody here knows.
     this.retryAfterMs = retryAfter !== null && /^\d+$/.test(retryAfter) ? Number(retryAfter) * 1000 : null;

@@ -173,6 +173,15 @@ t.test('Retry-After is read as seconds, or ignored', async (t) => {
   t.match(error, { status: 503, retryAfterMs: null });
 });
 
+t.test('an error about what is no longer kept says from where on the server answers', async (t) => {
+  const { server, rest } = client();
+  const body = JSON.stringify({ message: 'States before event 7 are not kept', oldest: { seq: 7, tsMs: 1 } });
+  server.answer = { status: 410, body };
+  await t.rejects(rest.book('0x1'), { name: 'ApiError', status: 410, oldestSeq: 7 });
+  server.answer = { status: 410, body: '{"message":"This service keeps no log"}' };
+  await t.rejects(rest.book('0x1'), { name: 'ApiError', status: 410, oldestSeq: null });
+});
+
 t.test('a proxy that does not reach the server says nothing of whether that is ready', async (t) => {
   const { server, rest } = client();
   const others = ['{"message":"no upstream"}', 'null', '{"ready":false}', '{"ready":"no","reasons":[]}'];
