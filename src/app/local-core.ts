@@ -46,7 +46,8 @@ export async function openLocalCore(
   const requestClock = new StoppableClock(clock);
   const reads = readsForClients(options, chains, requestClock);
   const { signatures } = signing;
-  const parts = { ...options, sequencer, time, chains, operatorGas, requestClock, reads, signatures };
+  const accounts = openAccountQueries({ ...options, time, chains, reads });
+  const parts = { ...options, sequencer, time, chains, operatorGas, requestClock, reads, accounts, signatures };
   const optionServices = openOptionServices(parts);
   const publisher = quotePublishing({
     ...openIntake(options, { sequencer, chains, signing, nowSeconds, requestClock }),
@@ -74,7 +75,7 @@ export async function openLocalCore(
     optionServices,
     rfqs: rfqPorts(chains, new RfqDesk({ engine, sequencer, nowSeconds, random, limits })),
     settlement: reads,
-    accounts: openAccountQueries(parts),
+    accounts,
     past: past && pastQueries(past, sequencer, time),
     proofs: null,
     operatorAddress: () => chains.settlementWallet?.address ?? null,

@@ -18,7 +18,7 @@ import type { EngineTime, Sequencer } from '../engine/sequencer.js';
 import type { KeyValueStore } from '../persistence/disk/disk.js';
 import { type OperatorTrading, tradingRoutes } from '../http/trading-routes.js';
 import type { QuotePublishing } from '../http/publish-route.js';
-import { accountRoutes, type AccountQueries } from '../http/account-routes.js';
+import { accountRoutes } from '../http/account-routes.js';
 import { poolRoutes, settlementRoutes } from '../http/options-routes.js';
 import type { TickerValuations } from '../http/feed-routes.js';
 import { OpenInterest } from '../market/open-interest.js';
@@ -68,6 +68,7 @@ export interface OptionServicesOptions {
   /** Null: no wallet. */
   readonly operator: OperatorAccount | null;
   readonly reads: ClientReads;
+  readonly accounts: Pick<AccountBalances, 'forget'>;
   readonly limits: Limits;
   readonly logger: Logger;
 }
@@ -202,7 +203,7 @@ export function openAccountQueries(
     readonly chains: Pick<Chains, 'settlement'>;
     readonly clock: Clock;
   },
-): AccountQueries {
+): AccountBalances {
   const { profile, time, chains, reads, clock, limits } = options;
   const { settlement } = chains;
   const reader = {
@@ -218,14 +219,20 @@ export function openAccountQueries(
 
 /** Null without a wallet. */
 export function openOptionServices(options: OptionServicesOptions): OptionServices | null {
-  const { profile, engine, sequencer, journal, time, chains, operatorGas, limits, requestClock, logger } = options;
+  const { profile, engine, sequencer, journal, time, chains, operatorGas, accounts, limits, requestClock, logger } =
+    options;
   const { settlementWallet, follower, health } = chains;
   if (settlementWallet === null) return null;
   const series = new OptionSeries(profile);
   const settlement = options.reads;
   const factory = profile.contracts.poolFactory.address;
   const now = chainSeconds({ chains, time });
-  const operator = new Operator(settlementWallet, settlement, () => follower.wake(), requestClock, limits.txPatienceMs);
+  const onMined = (): void => {
+    follower.wake();
+    // A request after the answer must see what the transaction did to the positions.
+    accounts.forget(settlementWallet.address);
+  };
+  const operator = new Operator(settlementWallet, settlement, onMined, requestClock, limits.txPatienceMs);
   const known = {
     knows: (poolAddress: `0x${string}`) => engine.pool(poolAddress) !== undefined,
     whenDurable: () => sequencer.whenDurable(),

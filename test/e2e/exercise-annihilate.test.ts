@@ -72,6 +72,20 @@ await t.test('annihilate gives up pairs before maturity, and each other option f
   t.strictSame([await held(both, LONG), await held(both, SHORT)], [longs - pairs, shorts - pairs]);
 });
 
+await t.test('the positions that are listed after an answer are those that it leaves', async (t) => {
+  const amounts = async (): Promise<unknown> => {
+    const { body } = await rest.get('/account/option_balances');
+    const { open } = body as unknown as { open: { token_address: string; amount: number; exposure: string }[] };
+    return open
+      .filter(({ token_address }) => token_address === both.poolAddress)
+      .map(({ amount, exposure }) => `${exposure} ${amount}`);
+  };
+  await market.send(operator.address, both.poolAddress, write);
+  t.strictSame(await amounts(), ['SHORT 1.5', 'LONG 1']);
+  t.strictSame(await post('/pool/annihilate', [wire(both)]), [200, { success: [wire(both)], failed: [] }]);
+  t.strictSame(await amounts(), ['SHORT 0.5']);
+});
+
 await t.test('exercise before maturity sends nothing', async (t) => {
   t.strictSame(await post('/pool/exercise', [wire(long)]), [
     200,

@@ -44,11 +44,14 @@ export interface AccountLimits {
   readonly balanceCacheWallets: number;
 }
 
+/** A position as the chain has it: whether its option is open depends on when it is asked. */
+type HeldPosition = Omit<OptionBalance, 'isOpen'> & { readonly maturity: number };
+
 /** Reads an account's holdings on the settlement chain from the contracts, at the newest block. */
 export class AccountBalances {
   readonly #pools: DeployedPools;
   /** By wallet: positions, or their reading under way. */
-  readonly #kept: LruMap<Hex, { readonly atMs: number; readonly read: Promise<OptionBalance[]> }>;
+  readonly #kept: LruMap<Hex, { readonly atMs: number; readonly read: Promise<HeldPosition[]> }>;
 
   constructor(
     private readonly reader: Pick<ChainReader, 'multicall' | 'nativeBalance' | 'logs' | 'head' | 'block'>,
@@ -90,18 +93,36 @@ export class AccountBalances {
 
   /** In the order of the pools' deployment; at most `balanceCacheMs` old. */
   options(wallet: Hex): Promise<Read<OptionBalance[]>> {
-    const key = wallet.toLowerCase() as Hex;
-    const nowMs = this.clock.monotonicMs();
-    const kept = this.#kept.get(key);
-    if (kept !== undefined && nowMs - kept.atMs < this.limits.balanceCacheMs) return reading(() => kept.read);
-    const read = this.#readOptions(key);
-    this.#kept.set(key, { atMs: nowMs, read });
-    // A failure is not kept: the next request asks again.
-    read.catch(() => this.#kept.set(key, { atMs: -Infinity, read }));
-    return reading(() => read);
+    return reading(async () => {
+      const held = await this.#heldBy(wallet.toLowerCase() as Hex);
+      const now = this.nowSeconds();
+      return held.map(({ maturity, ...position }) => ({ ...position, isOpen: maturity > now }));
+    });
   }
 
-  async #readOptions(wallet: Hex): Promise<OptionBalance[]> {
+  /** The wallet's positions have changed: the next request reads them anew. */
+  forget(wallet: Hex): void {
+    const key = wallet.toLowerCase() as Hex;
+    const kept = this.#kept.get(key);
+    if (kept !== undefined) this.#outdate(key, kept.read);
+  }
+
+  #heldBy(wallet: Hex): Promise<HeldPosition[]> {
+    const nowMs = this.clock.monotonicMs();
+    const kept = this.#kept.get(wallet);
+    if (kept !== undefined && nowMs - kept.atMs < this.limits.balanceCacheMs) return kept.read;
+    const read = this.#readOptions(wallet);
+    this.#kept.set(wallet, { atMs: nowMs, read });
+    // A failure is not kept: the next request asks again.
+    read.catch(() => this.#outdate(wallet, read));
+    return read;
+  }
+
+  #outdate(wallet: Hex, read: Promise<HeldPosition[]>): void {
+    this.#kept.set(wallet, { atMs: -Infinity, read });
+  }
+
+  async #readOptions(wallet: Hex): Promise<HeldPosition[]> {
     const pools = await this.#pools.all();
     const calls = pools.flatMap(({ pool: { poolAddress } }) =>
       [SHORT, LONG].map((id) => {
@@ -110,13 +131,12 @@ export class AccountBalances {
       }),
     );
     const balances = (await this.reader.multicall(calls)).map(readUint);
-    const now = this.nowSeconds();
     return pools.flatMap(({ pool, name }, i) => {
       const { poolAddress, poolKey } = pool;
       return (['SHORT', 'LONG'] as const).flatMap((exposure, nth) => {
         const amount = balances[2 * i + nth];
         if (amount == null || amount === 0n) return [];
-        return [{ poolAddress, name, amount, exposure, isOpen: poolKey.maturity > now }];
+        return [{ poolAddress, name, amount, exposure, maturity: poolKey.maturity }];
       });
     });
   }

@@ -102,7 +102,7 @@ function opened(given: Partial<Chain> = {}) {
 }
 
 t.test('a position has the name of its option, and is open until the option matures', async (t) => {
-  const { chain, clock, accounts } = opened({ logs: [deployment(1800, START)], longs: new Map([[poolAt(1800), 7n]]) });
+  const { chain, accounts } = opened({ logs: [deployment(1800, START)], longs: new Map([[poolAt(1800), 7n]]) });
   const position = {
     poolAddress: poolAt(1800),
     name: 'WETH-USDC-27NOV2026-1800-P',
@@ -112,7 +112,6 @@ t.test('a position has the name of its option, and is open until the option matu
   chain.now = MATURITY - 1;
   t.strictSame(await accounts.options(WALLET), { type: 'READ', value: [{ ...position, isOpen: true }] });
   chain.now = MATURITY;
-  clock.advance(limits.balanceCacheMs);
   t.strictSame(await accounts.options(WALLET), { type: 'READ', value: [{ ...position, isOpen: false }] });
 });
 
@@ -155,6 +154,16 @@ t.test('positions are read once for requests that come together or soon after', 
   clock.advance(1);
   await held();
   t.equal(ranges.length, 2);
+});
+
+t.test('what was read before a change of the wallet is not kept', async (t) => {
+  const longs = new Map([[poolAt(1), 1n]]);
+  const { accounts, held } = opened({ logs: [deployment(1, START)], longs });
+  t.strictSame(await held(), ['WETH-USDC-27NOV2026-1-P']);
+  longs.clear();
+  t.strictSame(await held(), ['WETH-USDC-27NOV2026-1-P']);
+  accounts.forget(WALLET);
+  t.strictSame(await held(), []);
 });
 
 t.test('a failure is not kept', async (t) => {
