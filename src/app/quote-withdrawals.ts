@@ -42,7 +42,8 @@ export function quoteWithdrawals(parts: QuoteWithdrawalsParts): QuoteWithdrawals
     // Of a signature about no quote of the signer's no nonce is kept: such signatures cost nothing, and memory does.
     const named = signed === null ? changed : [...changed, ...unchanged];
     if (named.length > 0) {
-      const common = { provider, quoteIds: named, signed };
+      const message = consent === null || consent === 'PROVEN' ? null : { quoteIds, signature: consent.signature };
+      const common = { provider, quoteIds: named, signed, ...(message !== null && { message }) };
       const submitted = sequencer.submit(
         isWithdrawal
           ? { type: 'WITHDRAW_QUOTES', reason: 'REQUESTED', ...common }

@@ -1,4 +1,4 @@
-import type { Hex, InvalidReason, Origin, Pool, Quote, Side, TradeTerms } from './quote.js';
+import type { Hex, InvalidReason, Origin, Pool, Quote, Side, Signature, TradeTerms } from './quote.js';
 
 /** The two chains a book depends on; in a test set-up they may be one and the same. */
 export type ChainRole = 'stream' | 'settlement';
@@ -191,6 +191,13 @@ export interface SignedNonce {
   readonly deadline: number;
 }
 
+/** The rest of what a provider signed: kept as evidence, of which no state depends. */
+export interface SignedIds {
+  /** All ids, as they were signed: also those of quotes that are not known, and repeated ones. */
+  readonly quoteIds: readonly Hex[];
+  readonly signature: Signature;
+}
+
 /**
  * The cause of a withdrawal: the provider itself, its connection or its heartbeats that ended, or fills beyond the limit
  * that it set.
@@ -208,6 +215,8 @@ export interface WithdrawQuotes {
   readonly reason: WithdrawalReason;
   /** Null: no signature was needed. */
   readonly signed: SignedNonce | null;
+  /** Absent: nothing was signed, or the log is of a version that did not record it. */
+  readonly message?: SignedIds;
 }
 
 /** A provider shows again what it had withdrawn; otherwise as WithdrawQuotes. */
@@ -216,6 +225,7 @@ export interface RestoreQuotes {
   readonly provider: Hex;
   readonly quoteIds: readonly Hex[];
   readonly signed: SignedNonce | null;
+  readonly message?: SignedIds;
 }
 
 /**

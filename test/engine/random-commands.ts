@@ -235,8 +235,11 @@ function signedCommand(
   const quoteIds = numbers.map(quoteIdOf);
   const deadline = Math.max(0, Math.floor(engine.tsMs / 1000) + life);
   const signed = nonce < 10 ? { nonce: BigInt(nonce), deadline } : null;
-  if (kind === 'restore') return { type: 'RESTORE_QUOTES', provider, quoteIds, signed };
-  return { type: 'WITHDRAW_QUOTES', provider, quoteIds, reason: REASONS[nonce % 4] ?? 'REQUESTED', signed };
+  const word = quoteIdOf(nonce);
+  const message = { quoteIds: [...quoteIds, word], signature: { r: word, s: word, v: 27 } };
+  const more = signed === null || nonce % 3 === 0 ? {} : { message };
+  if (kind === 'restore') return { type: 'RESTORE_QUOTES', provider, quoteIds, signed, ...more };
+  return { type: 'WITHDRAW_QUOTES', provider, quoteIds, reason: REASONS[nonce % 4] ?? 'REQUESTED', signed, ...more };
 }
 
 /** An authorisation, a timer or a limit of a maker in a pool; now and then without a signature. */

@@ -32,6 +32,7 @@ export async function makeGoldenLog(seed = SEED): Promise<{
   process.sequencer.onEvents((records) => {
     for (const { command, events } of records) {
       for (const { type } of [command, ...events]) kinds.add(type);
+      if ('message' in command) kinds.add(SIGNED);
       if (command.type === 'FILL_QUOTE' && events.some(({ type }) => type === 'QUOTE_WITHDRAWN'))
         kinds.add(BEYOND_LIMIT);
     }
@@ -57,6 +58,9 @@ function expireTwo(process: LogProcess): void {
 
 /** A fill that withdraws quotes. */
 const BEYOND_LIMIT = 'fill beyond a limit';
+
+/** A command with the message that its provider signed. */
+const SIGNED = 'signed message';
 
 const KINDS = [
   'ENTER_QUOTE',
@@ -88,4 +92,5 @@ const KINDS = [
   'WITHDRAWN_QUOTE_FILLED',
   'WITHDRAWN_QUOTE_RESTATED',
   BEYOND_LIMIT,
+  SIGNED,
 ] as const;

@@ -6,6 +6,7 @@ import type {
   QuoteState,
   RequestTerms,
   Rfq,
+  SignedIds,
   SignedNonce,
   TimerKind,
   WithdrawalReason,
@@ -45,6 +46,7 @@ const KIND_OF = Object.fromEntries(KINDS.map((type, kind) => [type, kind])) as R
  * recognises it by this.
  */
 export function recordVersionOf(command: Command): number {
+  if (hasMessage(command)) return 8;
   if (PROTECTING.has(command.type)) return 7;
   if (command.type === 'CANCEL_RFQ' || hasTerms(command)) return 6;
   if (command.type === 'WITHDRAW_QUOTES' || command.type === 'RESTORE_QUOTES') return 5;
@@ -72,8 +74,14 @@ function hasTerms(command: Command): boolean {
   return command.type === 'PUBLISH_RFQ' && command.terms !== undefined;
 }
 
+/** What a provider signed is written after the other fields. */
+function hasMessage(command: Command): boolean {
+  return (command.type === 'WITHDRAW_QUOTES' || command.type === 'RESTORE_QUOTES') && command.message !== undefined;
+}
+
 export function writeCommand(out: QuoteWriter, command: Command): void {
-  const isLonger = (command.type === 'ENTER_QUOTE' && hasPast(command)) || hasTrades(command) || hasTerms(command);
+  const hasMore = hasTrades(command) || hasTerms(command) || hasMessage(command);
+  const isLonger = (command.type === 'ENTER_QUOTE' && hasPast(command)) || hasMore;
   out.array(1 + FIELDS[command.type] + (isLonger ? 1 : 0));
   out.uint(KIND_OF[command.type]);
   switch (command.type) {
@@ -133,11 +141,15 @@ export function writeCommand(out: QuoteWriter, command: Command): void {
       out.address(command.provider);
       writeIds(out, command.quoteIds);
       writeWithdrawalReason(out, command.reason);
-      return writeSigned(out, command.signed);
+      writeSigned(out, command.signed);
+      if (command.message !== undefined) writeMessage(out, command.message);
+      return;
     case 'RESTORE_QUOTES':
       out.address(command.provider);
       writeIds(out, command.quoteIds);
-      return writeSigned(out, command.signed);
+      writeSigned(out, command.signed);
+      if (command.message !== undefined) writeMessage(out, command.message);
+      return;
     case 'CANCEL_RFQ':
       return out.text(command.rfqId);
     case 'AUTHORIZE_KEY':
@@ -178,7 +190,14 @@ export function readCommand(input: MsgpackReader, quotes: QuoteReader): Command 
 }
 
 /** Commands that may have one field more than FIELDS says. */
-const LONGER: ReadonlySet<Command['type']> = new Set(['ENTER_QUOTE', 'FILL_QUOTE', 'REWIND_SETTLEMENT', 'PUBLISH_RFQ']);
+const LONGER: ReadonlySet<Command['type']> = new Set([
+  'ENTER_QUOTE',
+  'FILL_QUOTE',
+  'REWIND_SETTLEMENT',
+  'PUBLISH_RFQ',
+  'WITHDRAW_QUOTES',
+  'RESTORE_QUOTES',
+]);
 
 function readLast(command: Command, input: MsgpackReader, quotes: QuoteReader): Command {
   if (command.type === 'ENTER_QUOTE') {
@@ -188,6 +207,10 @@ function readLast(command: Command, input: MsgpackReader, quotes: QuoteReader): 
   }
   if (command.type === 'FILL_QUOTE') return { ...command, trade: readTerms(input, quotes) };
   if (command.type === 'PUBLISH_RFQ') return { ...command, terms: readRfqTerms(input, quotes) };
+  if (command.type === 'WITHDRAW_QUOTES' || command.type === 'RESTORE_QUOTES') {
+    if (command.signed === null) throw new MsgpackError(`${command.type} with a message and without its nonce`);
+    return { ...command, message: readMessage(input, quotes) };
+  }
   if (command.type !== 'REWIND_SETTLEMENT' || !input.bool()) throw new MsgpackError(`${command.type} undoes no trades`);
   return { ...command, undoesTrades: true };
 }
@@ -304,6 +327,20 @@ function readSigned(input: MsgpackReader): SignedNonce | null {
   if (input.nil()) return null;
   input.tuple(2);
   return { nonce: input.amount(), deadline: input.uint() };
+}
+
+function writeMessage(out: QuoteWriter, { quoteIds, signature }: SignedIds): void {
+  out.array(4);
+  writeIds(out, quoteIds);
+  out.word(signature.r);
+  out.word(signature.s);
+  out.uint(signature.v);
+}
+
+function readMessage(input: MsgpackReader, quotes: QuoteReader): SignedIds {
+  input.tuple(4);
+  const quoteIds = readIds(input, quotes);
+  return { quoteIds, signature: { r: quotes.word(), s: quotes.word(), v: input.uint() } };
 }
 
 /** Written as the place in this list, which is only ever added to at its end. */

@@ -110,7 +110,9 @@ const type = <Type extends string>(value: Type): fc.Arbitrary<Type> => fc.consta
 
 const quoteIds = fc.array(word, { maxLength: 20 });
 const withdrawalReason = fc.constantFrom(...(['REQUESTED', 'DISCONNECTED', 'HEARTBEAT_MISSED', 'FILL_LIMIT'] as const));
-const signed = fc.option(fc.record({ nonce: amount, deadline: uint }), { nil: null });
+const nonce = fc.record({ nonce: amount, deadline: uint });
+const signed = fc.option(nonce, { nil: null });
+const message = fc.record({ quoteIds, signature: fc.record({ r: word, s: word, v: uint }) });
 
 export const command: fc.Arbitrary<Command> = fc.oneof(
   fc.record(
@@ -164,6 +166,15 @@ export const command: fc.Arbitrary<Command> = fc.oneof(
   }),
   fc.record({ type: type('WITHDRAW_QUOTES'), provider: address, quoteIds, reason: withdrawalReason, signed }),
   fc.record({ type: type('RESTORE_QUOTES'), provider: address, quoteIds, signed }),
+  fc.record({
+    type: type('WITHDRAW_QUOTES'),
+    provider: address,
+    quoteIds,
+    reason: withdrawalReason,
+    signed: nonce,
+    message,
+  }),
+  fc.record({ type: type('RESTORE_QUOTES'), provider: address, quoteIds, signed: nonce, message }),
 );
 
 const presentCause: fc.Arbitrary<Cause> = fc.record({ chain, blockNumber: uint, txHash: word, logIndex: uint });

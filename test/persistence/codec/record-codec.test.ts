@@ -9,7 +9,7 @@ import type { Hex } from '../../../src/engine/quote.js';
 import { MsgpackError } from '../../../src/persistence/codec/msgpack-reader.js';
 import { RecordReader, RecordWriter } from '../../../src/persistence/codec/record-codec.js';
 import { GrowingBuffer } from '../../../src/persistence/disk/buffer.js';
-import { MAKER, POOL, START } from '../../engine/samples.js';
+import { MAKER, POOL, quoteIdOf, START } from '../../engine/samples.js';
 import { quote, record } from './arbitrary.js';
 import { rfqRecords } from './rfq-records.js';
 import { tradeRecords } from './trade-records.js';
@@ -106,19 +106,16 @@ t.test('a record is msgpack to any other reader', async () => {
         value.events.some(({ type }) => OF_WITHDRAWN.has(type));
       const withdraws = isOfWithdrawn || type === 'WITHDRAW_QUOTES' || type === 'RESTORE_QUOTES';
       const hasRfqs = 'terms' in value.command || type === 'CANCEL_RFQ';
-      const wanted = PROTECTING.has(type)
-        ? 7
-        : hasRfqs
-          ? 6
-          : withdraws
-            ? 5
-            : hasTrades
-              ? 4
-              : 'early' in value.command
-                ? 3
-                : type === 'EXPIRE_QUOTES'
-                  ? 2
-                  : 1;
+      const features: readonly [boolean, number][] = [
+        ['message' in value.command, 8],
+        [PROTECTING.has(type), 7],
+        [hasRfqs, 6],
+        [withdraws, 5],
+        [hasTrades, 4],
+        ['early' in value.command, 3],
+        [type === 'EXPIRE_QUOTES', 2],
+      ];
+      const wanted = features.find(([has]) => has)?.[1] ?? 1;
       assert.deepEqual([version, index, tsMs], [wanted, value.stamp.index, value.stamp.tsMs]);
       assert.ok(Array.isArray(command));
       assert.equal((events as unknown[]).length, value.events.length);
@@ -215,6 +212,30 @@ t.test(
   },
 );
 
+t.test('golden bytes: records with signed messages are written and read so by every later program', async (t) => {
+  const stamp = { index: 9, tsMs: START * 1000 };
+  const signed = { nonce: 7n, deadline: START + 60 };
+  const [known, unknown] = [quoteIdOf(1), quoteIdOf(2)];
+  const message = { quoteIds: [known, unknown], signature: { r: quoteIdOf(3), s: quoteIdOf(4), v: 28 } };
+  const named = { provider: MAKER, quoteIds: [known], signed, message };
+  const records: readonly JournalRecord[] = [
+    { stamp, command: { type: 'WITHDRAW_QUOTES', ...named, reason: 'REQUESTED' }, events: [] },
+    { stamp, command: { type: 'RESTORE_QUOTES', ...named }, events: [] },
+  ];
+  const golden: readonly string[] = [
+    '950809cf0000018bcfe56800960bc414a00000000000000000000000000000000000001091c4201d000000000000000000000000000000000000000000000000000000000000010092c40107ce6553f13c9492c4201d00000000000000000000000000000000000000000000000000000000000001c4201d00000000000000000000000000000000000000000000000000000000000002c4201d00000000000000000000000000000000000000000000000000000000000003c4201d000000000000000000000000000000000000000000000000000000000000041c90',
+    '950809cf0000018bcfe56800950cc414a00000000000000000000000000000000000001091c4201d0000000000000000000000000000000000000000000000000000000000000192c40107ce6553f13c9492c4201d00000000000000000000000000000000000000000000000000000000000001c4201d00000000000000000000000000000000000000000000000000000000000002c4201d00000000000000000000000000000000000000000000000000000000000003c4201d000000000000000000000000000000000000000000000000000000000000041c90',
+  ];
+  t.strictSame(
+    records.map((each) => encode(each).toString('hex')),
+    golden,
+  );
+  t.strictSame(
+    golden.map((bytes) => reader.read(Buffer.from(bytes, 'hex'))),
+    records,
+  );
+});
+
 t.test('golden bytes: records that set protections are written and read so by every later program', async (t) => {
   const stamp = { index: 9, tsMs: START * 1000 };
   const signed = { nonce: 7n, deadline: START + 60 };
@@ -259,8 +280,8 @@ t.test('golden bytes: records that set protections are written and read so by ev
 });
 
 t.test('a newer version is refused by its number', async (t) => {
-  const message = 'a record of version 8, this program reads up to 7';
-  t.throws(() => reader.read(Buffer.from([0x95, 0x08, 0x01])), { code: 'NEWER_FORMAT', message });
+  const message = 'a record of version 9, this program reads up to 8';
+  t.throws(() => reader.read(Buffer.from([0x95, 0x09, 0x01])), { code: 'NEWER_FORMAT', message });
 });
 
 t.test('a number that its table does not have is refused, and so is another number of fields', async (t) => {
@@ -300,6 +321,11 @@ t.test('a number that its table does not have is refused, and so is another numb
   t.equal(outcome(fill, [], 5), 'no record of version 5');
   t.equal(outcome([11, address, [word], 3, null], [], 5), 'a record');
   t.equal(outcome([11, address, [word], 4, null], [], 5), 'unknown reason of a withdrawal 4');
+  const message = [[word], word, word, 27];
+  t.equal(outcome([11, address, [word], 0, [word, 1], message], [], 8), 'a record');
+  t.equal(outcome([11, address, [word], 0, [word, 1], message], [], 5), 'no record of version 5');
+  const nothingSigned = outcome([12, address, [word], null, message], [], 8);
+  t.equal(nothingSigned, 'RESTORE_QUOTES with a message and without its nonce');
   t.equal(outcome([10, 1, [word]], [], 1), 'no record of version 1');
   t.equal(outcome([15, address, 'key', 1, 9], [], 7), 'a record');
   t.equal(outcome([15, address, 'key', 2, 9], [], 7), 'unknown kind of a timer 2');

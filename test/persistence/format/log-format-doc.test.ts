@@ -38,6 +38,7 @@ interface DumpedRecord {
 function versionOf({ command, events }: DumpedRecord): string {
   const types = [command, ...events].map(({ type }) => type);
   const what = [
+    'message' in command && 'message',
     ['AUTHORIZE_KEY', 'SET_TIMER', 'SET_FILL_LIMIT'].includes(command.type) && 'protections',
     ('terms' in command || command.type === 'CANCEL_RFQ') && 'terms',
     types.some((type) => /WITHDRAW|RESTORE/.test(type) && type !== 'POOL_WITHDRAWN') && 'withdrawals',
@@ -55,6 +56,8 @@ const LAST_FIELDS: Readonly<Record<string, Shape>> = {
   REWIND_SETTLEMENT: 'undoesTrades',
   PUBLISH_RFQ: 'terms',
   RFQ_PUBLISHED: 'terms',
+  WITHDRAW_QUOTES: 'message',
+  RESTORE_QUOTES: 'message',
 };
 const numbersOf = (field: string): Map<number, string> => {
   const text = new RegExp(`\`${field}\` is ([^.]*)\\.`).exec(page)?.[1] ?? '';
