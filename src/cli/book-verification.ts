@@ -12,6 +12,7 @@ import {
 } from 'viem';
 import { orderbookStreamAbi, poolAbi } from '../chain/contracts/abi.js';
 import { QUOTE_TYPES } from '../client/sign-quote.js';
+import { WITHDRAWAL_TYPES } from '../client/sign-withdrawal.js';
 import type { BookProof } from '../wire/history.js';
 
 export interface ProofChains {
@@ -28,9 +29,21 @@ export interface BookVerification {
   readonly quotes: number;
   /** Quotes that the chains show, and that the proof says to be withdrawn. */
   readonly withdrawn: number;
+  /** Of those: quotes whose withdrawal their provider has not signed, as far as the proof shows. */
+  readonly unsigned: readonly UnsignedWithdrawal[];
   /** In words: where the proof differs from the chains; none: it does not. */
   readonly problems: readonly string[];
 }
+
+export interface UnsignedWithdrawal {
+  readonly quoteId: Hex;
+  /** Null: the proof has nothing of the withdrawal. */
+  readonly evidence: Exclude<Evidence['evidence'], 'SIGNATURE'> | null;
+  readonly reason: Evidence['reason'] | null;
+}
+
+type Withdrawn = BookProof['withdrawn'][number];
+type Evidence = NonNullable<Withdrawn['withdrawal']>;
 
 /** The terms that a maker signed, as the chain's event has them. */
 type Terms = Record<'provider' | 'taker', Address> &
@@ -56,7 +69,12 @@ export async function verifyBook(proof: BookProof, chains: ProofChains): Promise
   const published = await publishedQuotes(proof, chains);
   const withdrawnIds = new Set(proof.withdrawn.map(({ quote }) => quote.quoteId));
   const book = new Map<Hex, bigint>();
+  const unsigned: UnsignedWithdrawal[] = [];
   let withdrawn = 0;
+  for (const each of proof.withdrawn) {
+    if (each.withdrawal?.evidence === 'SIGNATURE') problems.push(...(await wrongWithdrawal(proof, each)));
+    else unsigned.push(unsignedOf(each));
+  }
   for (const [quoteId, terms] of published) {
     const fillableSize = await fillable(chains.settlement, proof, quoteId, terms);
     if (withdrawnIds.has(quoteId)) withdrawn += 1;
@@ -77,7 +95,35 @@ export async function verifyBook(proof: BookProof, chains: ProofChains): Promise
   }
   const hash = bookHash(book);
   if (hash !== proof.hash) problems.push(`the proof's hash is ${proof.hash}, by the chains it is ${hash}`);
-  return { hash, quotes: book.size, withdrawn, problems: [...new Set(problems)] };
+  return { hash, quotes: book.size, withdrawn, unsigned, problems: [...new Set(problems)] };
+}
+
+function unsignedOf({ quote: { quoteId }, withdrawal }: Withdrawn): UnsignedWithdrawal {
+  // A proof of an earlier version has no such field.
+  if (withdrawal == null || withdrawal.evidence === 'SIGNATURE') return { quoteId, evidence: null, reason: null };
+  return { quoteId, evidence: withdrawal.evidence, reason: withdrawal.reason };
+}
+
+/** Whether the provider signed that this quote is withdrawn, and in time; empty: it did. */
+async function wrongWithdrawal(
+  { chainId, seq }: BookProof,
+  { quote: { quoteId, provider }, withdrawal }: Withdrawn,
+): Promise<string[]> {
+  const signed = withdrawal?.signed;
+  if (withdrawal == null || signed == null)
+    return [`quote ${quoteId}: the proof lacks the signature of its withdrawal`];
+  const { quoteIds, nonce, deadline } = signed;
+  const { r, s, v } = signed.signature;
+  const message = { provider, quoteIds, nonce: BigInt(nonce), deadline: BigInt(deadline) };
+  const domain = { name: 'Quotebook', version: '1', chainId: Number(chainId) };
+  const data = { domain, types: WITHDRAWAL_TYPES, primaryType: 'WithdrawQuotes', message } as const;
+  const signer = await recoverTypedDataAddress({ ...data, signature: { r, s, v: BigInt(v) } }).catch(() => null);
+  const problems: string[] = [];
+  if (signer?.toLowerCase() !== provider.toLowerCase()) problems.push('is not of its provider');
+  if (!quoteIds.includes(quoteId)) problems.push('does not name it');
+  if (Math.floor(withdrawal.tsMs / 1000) > deadline) problems.push('was past its deadline');
+  if (withdrawal.seq > seq) problems.push('came later than the proof');
+  return problems.map((problem) => `quote ${quoteId}: the signature of its withdrawal ${problem}`);
 }
 
 async function sameBlock(

@@ -2,13 +2,14 @@ import type { Hex } from 'viem';
 import type { BookProof } from '../wire/history.js';
 import { parseFlags } from './flags.js';
 import { type CliCommand, EXIT_FAILED, EXIT_OK, UsageError } from './run.js';
+import type { UnsignedWithdrawal } from './book-verification.js';
 import { CONNECTION_FLAGS, connectionHelp, targetOf } from './terminal.js';
 
 const help = `quotebook verify-book --pool ADDRESS --seq N --rpc URL [--stream-rpc URL] [--proof FILE]
 
 Computes the hash of a pool's public book from the chains alone, and compares it with the service's proof of it
 (GET /book/{pool}/proof). Exits with 1 where anything differs. The node has to be an archive node: contracts are read at
-the proof's block.
+the proof's block. Withdrawals are checked by their providers' signatures; it names those that have none.
 
   --pool
       Address of the pool.
@@ -67,17 +68,36 @@ export const verifyBookCommand: CliCommand = {
     if (proof.poolAddress !== pool.toLowerCase()) throw new UsageError(`the proof is of pool ${proof.poolAddress}`);
     if (proof.seq < Number(seq)) throw new UsageError(`the proof is as of event ${proof.seq}`);
     const { verifyBook } = await import('./book-verification.js');
-    const { hash, quotes, withdrawn, problems } = await verifyBook(proof, chains);
+    const { hash, quotes, withdrawn, unsigned, problems } = await verifyBook(proof, chains);
     if (words.includes('--json')) {
-      io.out(JSON.stringify({ ok: problems.length === 0, seq: proof.seq, hash, quotes, withdrawn, problems }));
+      const ok = problems.length === 0;
+      io.out(JSON.stringify({ ok, seq: proof.seq, hash, quotes, withdrawn, unsigned, problems }));
       return problems.length === 0 ? EXIT_OK : EXIT_FAILED;
     }
     io.out(`event ${proof.seq}`);
     io.out(`hash ${hash}`);
     io.out(`quotes ${quotes}`);
     io.out(`withdrawn ${withdrawn}`);
+    io.out(`withdrawn without a signature ${unsigned.length}`);
+    for (const each of unsigned) io.out(`quote ${each.quoteId}: ${wordsOf(each)}`);
     for (const problem of problems) io.err(problem);
     io.out(problems.length === 0 ? 'the chains confirm the proof' : 'the chains do not confirm the proof');
     return problems.length === 0 ? EXIT_OK : EXIT_FAILED;
   },
 };
+
+/** How it came to be withdrawn, by the service's word. */
+function wordsOf({ evidence, reason }: UnsignedWithdrawal): string {
+  switch (evidence) {
+    case 'SESSION':
+      return 'a key that had proven the address of its provider withdrew it; there is no signature';
+    case 'RULE':
+      return `a rule that its provider had set withdrew it (${reason}); there is no signature`;
+    case 'NOT_RECORDED':
+      return 'its provider signed the withdrawal, and the log of that time has no signatures';
+    case 'NOT_SHOWN':
+      return 'its provider signed the withdrawal, in a message that the proof must not show';
+    case null:
+      return 'the proof does not say how it was withdrawn';
+  }
+}

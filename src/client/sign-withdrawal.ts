@@ -14,7 +14,8 @@ const KEY_FIELDS = [
   { name: 'nonce', type: 'uint256' },
   { name: 'deadline', type: 'uint256' },
 ] as const;
-const TYPES = {
+/** EIP-712 types of what a provider signs. */
+export const WITHDRAWAL_TYPES = {
   WithdrawQuotes: FIELDS,
   RestoreQuotes: FIELDS,
   AuthorizeKey: KEY_FIELDS,
@@ -33,7 +34,7 @@ const TYPES = {
 /** A signer of withdrawals and of what protects quotes, for example a local account of viem. */
 export interface WithdrawalSigner {
   readonly address: Hex;
-  signTypedData(definition: TypedDataDefinition<typeof TYPES, keyof typeof TYPES>): Promise<Hex>;
+  signTypedData(definition: TypedDataDefinition<typeof WITHDRAWAL_TYPES, keyof typeof WITHDRAWAL_TYPES>): Promise<Hex>;
 }
 
 export interface WithdrawalTerms {
@@ -134,17 +135,17 @@ function signKey(
 async function signMessage(
   signer: WithdrawalSigner,
   chainId: string,
-  primaryType: keyof typeof TYPES,
+  primaryType: keyof typeof WITHDRAWAL_TYPES,
   fields: Readonly<Record<string, unknown>>,
   { deadline, nonce }: Pick<WithdrawalTerms, 'deadline' | 'nonce'>,
 ) {
   const provider = signer.address;
   const signature = await signer.signTypedData({
     domain: { name: 'Quotebook', version: '1', chainId: Number(chainId) },
-    types: TYPES,
+    types: WITHDRAWAL_TYPES,
     primaryType,
     message: { provider, ...fields, nonce, deadline: BigInt(deadline) },
-  } as TypedDataDefinition<typeof TYPES, keyof typeof TYPES>);
+  } as TypedDataDefinition<typeof WITHDRAWAL_TYPES, keyof typeof WITHDRAWAL_TYPES>);
   const { r, s, yParity } = parseSignature(signature);
   return { chainId, provider, nonce: nonce.toString(), deadline, signature: { r, s, v: yParity + V_OFFSET } };
 }

@@ -22,7 +22,7 @@ import { requireManifest } from '../persistence/format/manifest.js';
 import { LogHistory } from '../persistence/log/log-history.js';
 import type { BookResult, PastTickersResult } from '../wire/feed-messages.js';
 import { QuoteJson } from '../wire/quote-json.js';
-import { bookProof, type BookProofParts } from './book-proof.js';
+import { bookProof, type BookProofParts, findWithdrawals, withdrawnIn } from './book-proof.js';
 import { type LogNow, type PastState, PastStates, type PastStatesLimits } from './past-states.js';
 import { findQuoteEvents, quoteHistoryJson } from './quote-history.js';
 
@@ -100,9 +100,14 @@ export class PastLog {
     if (state.type !== 'STATE') return state;
     const { engine, at, recordsRead } = state;
     if (request.type === 'BOOK_PROOF') {
-      const proof = bookProof(engine, request.poolAddress, this.#proofParts);
+      const { poolAddress } = request;
+      const { pastSearchBytes } = this.#options.limits;
+      const ids = withdrawnIn(engine, poolAddress);
+      const { found, bytesRead } = await findWithdrawals(this.#history, ids, at.index, pastSearchBytes);
+      const proof = bookProof(engine, poolAddress, found, this.#proofParts);
       const rows = proof.quotes.length + proof.invalid.length + proof.withdrawn.length;
-      return { type: 'FOUND', body: asJson(proof), at, rows, rowsRead: recordsRead };
+      const rowsRead = recordsRead + Math.ceil(bytesRead / BYTES_PER_ROW);
+      return { type: 'FOUND', body: asJson(proof), at, rows, rowsRead };
     }
     if (request.type === 'BOOK') return this.#book(request, state);
     if (request.type === 'TICKERS') return this.#tickers(request, state);

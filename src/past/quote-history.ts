@@ -68,7 +68,8 @@ async function searchLog(
   const events: TimedEvent[] = [];
   let asOfSeq = start;
   let bytesRead = 0;
-  for await (const { records, seq, bytes } of history.recordsContaining(needle, start, throughIndex)) {
+  const isWanted = (record: Buffer): boolean => record.includes(needle);
+  for await (const { records, seq, bytes } of history.recordsWhere(isWanted, start, throughIndex)) {
     bytesRead += bytes;
     for (const { stamp, events: all } of records) {
       for (const event of all) {

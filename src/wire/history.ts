@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox';
 import { CauseJson, WITHDRAWAL_REASONS } from './feed-messages.js';
-import { InvalidQuote, OrderbookQuote, PoolKeyJson, TRANSIENT_REASONS } from './orderbook.js';
-import { Address, ChainId, closed, Hash, SafeUint, text, Uint256 } from './primitives.js';
+import { InvalidQuote, OrderbookQuote, PoolKeyJson, SignatureJson, TRANSIENT_REASONS } from './orderbook.js';
+import { Address, ChainId, closed, Hash, SafeUint, text, Uint256, UnixSeconds } from './primitives.js';
 
 /** GET /quotes/{quoteId}/history. */
 export const QuoteHistoryPath = closed({ quoteId: Hash });
@@ -77,6 +77,26 @@ const Position = Type.Union(
 );
 const published = closed({ blockNumber: SafeUint, txHash: Hash, logIndex: SafeUint });
 
+/** What shows that the provider withdrew a quote. Each has its meaning in docs/reference/api.md. */
+export const WITHDRAWAL_EVIDENCE = ['SIGNATURE', 'SESSION', 'RULE', 'NOT_RECORDED', 'NOT_SHOWN'] as const;
+
+const ProvenWithdrawal = closed(
+  {
+    seq: SafeUint,
+    tsMs: SafeUint,
+    reason: Type.Enum([...WITHDRAWAL_REASONS], { type: 'string' }),
+    evidence: Type.Enum([...WITHDRAWAL_EVIDENCE], { type: 'string' }),
+    signed: Type.Union(
+      [
+        closed({ quoteIds: Type.Array(Hash), nonce: Uint256, deadline: UnixSeconds, signature: SignatureJson }),
+        Type.Null(),
+      ],
+      { description: 'With `evidence` SIGNATURE: the EIP-712 message `WithdrawQuotes`, without its provider.' },
+    ),
+  },
+  { description: 'The event of the withdrawal.' },
+);
+
 export const BookProof = closed(
   {
     chainId: ChainId,
@@ -90,9 +110,16 @@ export const BookProof = closed(
     settlement: Position,
     quotes: Type.Array(closed({ quote: OrderbookQuote, published }), { description: 'The public quotes of the book.' }),
     invalid: Type.Array(closed({ ...InvalidQuote.properties, published })),
-    withdrawn: Type.Array(closed({ quote: OrderbookQuote, published }), {
-      description: 'Hidden by their providers: the chain says nothing of it.',
-    }),
+    withdrawn: Type.Array(
+      closed({
+        quote: OrderbookQuote,
+        published,
+        withdrawal: Type.Union([ProvenWithdrawal, Type.Null()], {
+          description: 'Null: the log that is kept does not have it.',
+        }),
+      }),
+      { description: 'Hidden by their providers: the chain says nothing of it.' },
+    ),
   },
   { description: "What it takes to compute a pool's book hash from the chains alone." },
 );

@@ -1,10 +1,15 @@
 import t from 'tap';
+import { privateKeyToAccount } from 'viem/accounts';
+import { OrderbookClient } from 'quotebook/client';
+import { signRestore, signWithdrawal } from '../../src/client/sign-withdrawal.js';
+import type { Hex } from '../../src/engine/quote.js';
 import { startLocalChain } from '../../src/chain/dev/local-chain.js';
 import { EXIT_FAILED, EXIT_OK, EXIT_USAGE, runCommand } from '../../src/cli/run.js';
 import { verifyBookCommand } from '../../src/cli/verify-book.js';
 import type { OrdersResponse } from '../../src/wire/orderbook.js';
 import type { BookProof } from '../../src/wire/history.js';
 import { Market, ONE } from '../chain/dev/market.js';
+import { documentedPorts } from './documented-network.js';
 import { RestClient } from './rest-client.js';
 import { startTestService } from './running-service.js';
 import { until } from '../until.js';
@@ -12,7 +17,12 @@ import { until } from '../until.js';
 /** GET /book/{pool}/proof, and `quotebook verify-book` against anvil, which keeps its states. */
 const chain = await startLocalChain();
 t.teardown(() => chain.stop());
-const running = await startTestService({ chain, walletKey: null, keepsLog: true, limits: { lowerHeadMs: 100 } });
+const running = await startTestService({
+  chain,
+  walletKey: null,
+  keepsLog: true,
+  limits: { lowerHeadMs: 100, timerMinSeconds: 1 },
+});
 t.teardown(() => running.stop());
 const { httpUrl, apiKey } = running;
 const market = new Market(chain);
@@ -76,7 +86,7 @@ await t.test('the chains confirm a proof, also when the book has gone on', async
   const { seq, hash } = proof;
   t.strictSame(
     json.map((line) => JSON.parse(line) as unknown),
-    [{ ok: true, seq, hash, quotes: 2, withdrawn: 0, problems: [] }],
+    [{ ok: true, seq, hash, quotes: 2, withdrawn: 0, unsigned: [], problems: [] }],
   );
   await market.fill(taker.address, partly, ONE / 4n);
   await untilBook(2, (6n * ONE) / 4n);
@@ -122,4 +132,128 @@ await t.test('what cannot be verified is refused in words', async (t) => {
   t.equal((await verify(proof.seq + 1000, proof)).code, EXIT_USAGE, 'of an earlier event');
   const { status } = await rest.get(`/book/${poolAddress}/proof?chainId=421613&seq=1000000`);
   t.equal(status, 503);
+});
+
+const signer = privateKeyToAccount(maker.privateKey);
+const chainId = String(chain.chainId);
+const client = new OrderbookClient({ url: httpUrl, chainId, apiKey }, documentedPorts);
+t.teardown(() => client.close());
+let nonce = 0n;
+const terms = async (...quoteIds: Hex[]) => {
+  nonce += 1n;
+  return { quoteIds, nonce, deadline: (await market.now()) + 600 };
+};
+const named = (...quoteIds: Hex[]) => ({ chainId, provider: maker.address, quoteIds });
+
+/** One more quote of the maker in the pool, public unless a taker is named. */
+async function published(count: number, offer: Parameters<typeof market.sign>[1] = {}) {
+  const offers = await Promise.all(Array.from({ length: count }, () => market.sign(call, offer)));
+  const { length: before } = (await client.rest.orders({ poolAddress })).validQuotes;
+  await market.publish(stranger.address, offers);
+  const isPublic = offer.taker === undefined;
+  await until(async () => {
+    const query = isPublic ? { poolAddress } : { poolAddress, taker: taker.address };
+    const { validQuotes } = await client.rest.orders(query);
+    return isPublic
+      ? validQuotes.length === before + count
+      : offers.every(({ quoteId }) => shown(validQuotes, quoteId));
+  });
+  return offers.map(({ quoteId }) => quoteId);
+}
+
+const shown = (quotes: readonly { readonly quoteId: string }[], id: string): boolean =>
+  quotes.some(({ quoteId }) => quoteId === id);
+
+function withdrawalOf({ withdrawn }: BookProof, id: Hex | undefined) {
+  return withdrawn.find(({ quote }) => quote.quoteId === id)?.withdrawal;
+}
+
+await t.test('a proof has the signature of a withdrawal, and the verifier checks it', async (t) => {
+  const [first, second] = await published(2);
+  if (first === undefined || second === undefined) throw new Error('two were published');
+  const signed = await signWithdrawal(signer, chainId, await terms(second, first));
+  const { seq } = await client.rest.withdrawQuotes(signed);
+  const proof = await newestProof();
+  const { quoteIds, nonce: sentNonce, deadline, signature } = signed;
+  for (const id of [first, second]) {
+    const withdrawal = withdrawalOf(proof, id);
+    t.match(withdrawal, { reason: 'REQUESTED', evidence: 'SIGNATURE' });
+    t.strictSame(withdrawal?.signed, { quoteIds, nonce: sentNonce, deadline, signature }, 'as it was signed');
+    t.ok((withdrawal?.seq ?? 0) <= seq);
+  }
+  const { code, out, err } = await verify(proof.seq);
+  t.strictSame([code, err], [EXIT_OK, []]);
+  t.ok(out.includes('withdrawn 2') && out.includes('withdrawn without a signature 0'));
+
+  const changed = (fields: object, of: object = {}): BookProof => ({
+    ...proof,
+    withdrawn: proof.withdrawn.map(({ withdrawal, ...each }) => {
+      if (withdrawal?.signed == null) throw new Error('each is signed');
+      return { ...each, withdrawal: { ...withdrawal, ...of, signed: { ...withdrawal.signed, ...fields } } };
+    }),
+  });
+  const cases: [string, BookProof, RegExp][] = [
+    ['another nonce', changed({ nonce: '99' }), /the signature of its withdrawal is not of its provider/],
+    ['other quotes', changed({ quoteIds: [first] }), /is not of its provider/],
+    ['too late', changed({}, { tsMs: (deadline + 1) * 1000 }), /was past its deadline/],
+    ['of a later event', changed({}, { seq: proof.seq + 1 }), /came later than the proof/],
+    ['no signature', { ...changed({}), withdrawn: unsign(proof) }, /the proof lacks the signature/],
+  ];
+  for (const [name, tampered, problem] of cases) {
+    const { code, err } = await verify(proof.seq, tampered);
+    t.equal(code, EXIT_FAILED, name);
+    t.match(err.join('\n'), problem, name);
+  }
+});
+
+function unsign({ withdrawn }: BookProof): BookProof['withdrawn'] {
+  return withdrawn.map((each) => ({ ...each, withdrawal: each.withdrawal && { ...each.withdrawal, signed: null } }));
+}
+
+await t.test('a proof says that a proven session withdrew a quote, and the verifier reports it', async (t) => {
+  const [id] = await published(1);
+  if (id === undefined) throw new Error('one was published');
+  await client.rest.withdrawQuotes(await signWithdrawal(signer, chainId, await terms(id)));
+  await client.rest.restoreQuotes(await signRestore(signer, chainId, await terms(id)));
+  await client.signIn({ account: signer });
+  await client.rest.withdrawQuotes(named(id));
+  const proof = await newestProof();
+  t.match(withdrawalOf(proof, id), { reason: 'REQUESTED', evidence: 'SESSION', signed: null }, 'not the one before');
+  const { code, out } = await verify(proof.seq);
+  t.equal(code, EXIT_OK);
+  t.ok(out.includes('withdrawn without a signature 1'));
+  const words = 'a key that had proven the address of its provider withdrew it; there is no signature';
+  t.ok(out.includes(`quote ${id}: ${words}`));
+  const { out: json } = await verify(proof.seq, null, '--json');
+  const unsigned = [{ quoteId: id, evidence: 'SESSION', reason: 'REQUESTED' }];
+  t.match(JSON.parse(json[0] ?? ''), { ok: true, withdrawn: 3, unsigned });
+  const before = { ...proof, withdrawn: proof.withdrawn.map(({ quote, published }) => ({ quote, published })) };
+  const { out: ofBefore } = await verify(proof.seq, before as never);
+  t.ok(ofBefore.includes(`quote ${id}: the proof does not say how it was withdrawn`), 'a proof of an earlier version');
+});
+
+await t.test('a message that names a private quote is not shown', async (t) => {
+  const [open] = await published(1);
+  const [secret] = await published(1, { taker: taker.address });
+  if (open === undefined || secret === undefined) throw new Error('both were published');
+  await client.rest.withdrawQuotes(await signWithdrawal(signer, chainId, await terms(open, secret)));
+  const proof = await newestProof();
+  t.match(withdrawalOf(proof, open), { reason: 'REQUESTED', evidence: 'NOT_SHOWN', signed: null });
+  t.notOk(JSON.stringify(proof).includes(secret));
+  const { code, out } = await verify(proof.seq);
+  t.equal(code, EXIT_OK);
+  t.ok(out.some((line) => line.startsWith(`quote ${open}: its provider signed the withdrawal, in a message`)));
+});
+
+await t.test('a rule that withdrew quotes is named', async (t) => {
+  const [id] = await published(1);
+  await client.rest.authorizeKey({ chainId, provider: maker.address });
+  await client.rest.heartbeat(maker.address, 1);
+  await until(async () => !shown((await client.rest.orders({ poolAddress })).validQuotes, id ?? ''));
+  const proof = await newestProof();
+  t.match(withdrawalOf(proof, id), { reason: 'HEARTBEAT_MISSED', evidence: 'RULE', signed: null });
+  const { code, out } = await verify(proof.seq);
+  t.equal(code, EXIT_OK);
+  const words = 'a rule that its provider had set withdrew it (HEARTBEAT_MISSED); there is no signature';
+  t.ok(out.includes(`quote ${id}: ${words}`));
 });

@@ -161,6 +161,19 @@ const FIELDS = {
 const KINDS = Object.keys(FIELDS) as readonly Type[];
 const KIND_OF = Object.fromEntries(KINDS.map((type, kind) => [type, kind])) as Record<Type, number>;
 
+/** The head of an event's array, and its kind. */
+function headOf(type: Type): Buffer {
+  return Buffer.from([FIXARRAY + 3 + FIELDS[type], KIND_OF[type]]);
+}
+
+const FIXARRAY = 0x90;
+const WITHDRAWING = (['QUOTE_WITHDRAWN', 'QUOTE_RESTORED'] as const).map(headOf);
+
+/** Whether a record may have an event that withdraws or restores a quote, by its bytes alone: most others have none. */
+export function mayWithdraw(record: Buffer): boolean {
+  return WITHDRAWING.some((head) => record.includes(head));
+}
+
 /** Written as the place in this list, which is only ever added to at its end. */
 const REMOVALS: readonly Removal[] = ['FILLED', 'CANCELLED', 'EXPIRED', 'REWOUND'];
 

@@ -56,17 +56,21 @@ export class LogHistory {
   }
 
   /**
-   * As `recordsAfter`, those alone that contain these bytes, a piece of the log at a time: also where nothing is found,
-   * so that the caller can end the search.
+   * As `recordsAfter`, those alone whose bytes are wanted, a piece of the log at a time: also where nothing is found, so
+   * that the caller can end the search.
    */
-  async *recordsContaining(needle: Buffer, seq: number, throughIndex: number): AsyncGenerator<SearchedPiece> {
+  async *recordsWhere(
+    isWanted: (record: Buffer) => boolean,
+    seq: number,
+    throughIndex: number,
+  ): AsyncGenerator<SearchedPiece> {
     const segments = await this.#segments();
     const dropped = segments[0]?.first.seq ?? 0;
     if (dropped > Math.max(0, seq)) throw new Error(`the log's events up to ${dropped} have been dropped`);
     for (const [place, segment] of segments.entries()) {
       const reader = new RecordReader();
       for await (const groups of this.#groupsOf(segment, segments[place + 1], seq, throughIndex)) {
-        const found = groups.flatMap(({ records }) => records).filter((record) => record.includes(needle));
+        const found = groups.flatMap(({ records }) => records).filter(isWanted);
         const [first, last] = [groups[0], groups.at(-1)];
         if (first === undefined || last === undefined) continue;
         const bytes = groups.reduce((sum, { records }) => sum + records.reduce((n, { length }) => n + length, 0), 0);
