@@ -49,7 +49,7 @@ async def test_a_signed_quote_is_published_and_read_back(service: Service) -> No
 @run_async
 async def test_answers_of_the_past_are_those_that_were_given(service: Service) -> None:
     async with service.client() as client:
-        pool = service.pool(7)
+        pool = service.pool(12)
         address = pool["poolAddress"]
         before = await client.rest.book(address)
         signed = client.sign_quote(service.maker, pool, side="ask", price=ONE // 20, size=ONE)

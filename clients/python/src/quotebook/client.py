@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import TracebackType
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, cast
 from urllib.parse import urlsplit
 
+from .calls import SocketCalls
 from .feed import (
     FeedOptions,
     Followed,
@@ -25,7 +26,16 @@ from .feed import (
 from .rest import Rest
 from .sign_in import Credentials, Session, sign_in_message
 from .signing import Account, QuoteTerms, SignedQuote
-from .wire import ZERO_ADDRESS, PoolKey, Side, VerifiedSignIn
+from .wire import (
+    ZERO_ADDRESS,
+    CancelledQuotes,
+    CheckedQuote,
+    PoolKey,
+    PostedQuote,
+    PostedQuotes,
+    Side,
+    VerifiedSignIn,
+)
 
 _DEFAULT_LIFE_SECONDS = 3600
 #: So many quotes of one client in a millisecond have salts of their own; below 2^53 until the year 2255.
@@ -51,6 +61,7 @@ class Client:
         # ws: for http:, wss: for https:.
         feed_url = "ws" + url.rstrip("/").removeprefix("http")
         self._options = FeedOptions(feed_url, self._credentials, timeouts or Timeouts())
+        self._calls = SocketCalls(self._options)
         self._followed: list[Followed[Any]] = []
         self._last_salt = 0
 
@@ -63,9 +74,9 @@ class Client:
         await self.close()
 
     async def close(self) -> None:
-        """Ends everything that is followed."""
+        """Ends everything that is followed, and the connection of calls."""
         followed, self._followed = self._followed, []
-        await asyncio.gather(*(each.close() for each in followed))
+        await asyncio.gather(self._calls.close(), *(each.close() for each in followed))
 
     @property
     def session(self) -> Session | None:
@@ -189,6 +200,25 @@ class Client:
         else:
             body["poolAddress"] = pool_address
         await ask_once(self._options, {"type": "RFQ", "body": body})
+
+    async def post_quotes(self, quotes: Iterable[PostedQuote]) -> PostedQuotes:
+        """As `rest.post_quotes`, over one connection of the feed that all calls share.
+
+        A message has at most 16 KiB, which is about twenty quotes. Raises RefusedError, whose `details` have `pending`
+        when the publication is not confirmed yet; or ConnectionLostError, after which the quotes may be published.
+        Posting them again is safe.
+        """
+        return cast(PostedQuotes, await self._calls.call({"type": "POST_QUOTES", "body": list(quotes)}))
+
+    async def check_quotes(self, quotes: Iterable[PostedQuote]) -> list[CheckedQuote]:
+        """As `rest.check_quotes`, over the connection of calls."""
+        answer = await self._calls.call({"type": "POST_QUOTES", "dryRun": True, "body": list(quotes)})
+        return cast("list[CheckedQuote]", answer["quotes"])
+
+    async def cancel_quotes(self, quote_ids: Iterable[str]) -> CancelledQuotes:
+        """Cancels quotes of the operator on chain, over the connection of calls; the key needs the scope operator."""
+        message = {"type": "CANCEL_QUOTES", "body": {"quoteIds": list(quote_ids)}}
+        return cast(CancelledQuotes, await self._calls.call(message))
 
     def sign_quote(
         self,

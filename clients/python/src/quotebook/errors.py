@@ -13,10 +13,15 @@ class QuotebookError(Exception):
 class RefusedError(QuotebookError):
     """The server answered a WebSocket message with ERROR; the text is the server's."""
 
-    def __init__(self, message: str = "", code: str | None = None) -> None:
+    def __init__(self, message: str = "", code: str | None = None, details: Mapping[str, Any] | None = None) -> None:
         super().__init__(message)
         #: Stable name of the error; None: an older server sent none.
         self.code = code
+        #: What the HTTP answer of a call would say besides, such as `pending`; None: nothing.
+        self.details = details
+        retry_after_ms = (details or {}).get("retryAfterMs")
+        #: Milliseconds until a retry makes sense, where the server says so.
+        self.retry_after_ms: int | None = retry_after_ms if isinstance(retry_after_ms, int) else None
 
 
 class ConnectionLostError(QuotebookError):

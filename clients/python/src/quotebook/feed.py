@@ -45,7 +45,8 @@ _CLOSE_SECONDS = 2.0
 _MAX_DOUBLINGS = 20
 #: The answer to AUTH with a key that is unknown or revoked.
 _UNKNOWN_KEY = "NOT_FOUND"
-_FAILURES = (OSError, WebSocketException, asyncio.TimeoutError, Reconnect)
+#: A connection that cannot be opened or is lost.
+CONNECTION_FAILURES = (OSError, WebSocketException, asyncio.TimeoutError, Reconnect)
 
 E = TypeVar("E")
 F = TypeVar("F", bound="Followed[Any]")
@@ -57,6 +58,8 @@ class Timeouts:
 
     #: For a connection to open, and for each answer.
     answer: float = 10.0
+    #: For the answer to a call, such as `post_quotes`: a publication waits for its transaction.
+    call: float = 120.0
     #: Without any message the connection counts as dead: three heartbeats.
     silence: float = 15.0
     #: The pause before another connection is drawn between `reconnect_min` and a bound that doubles up to
@@ -88,7 +91,7 @@ class _Connect(_WebSocketConnect):  # type: ignore[misc]
 
 
 @asynccontextmanager
-async def _open(options: FeedOptions) -> AsyncIterator[Any]:
+async def open_socket(options: FeedOptions) -> AsyncIterator[Any]:
     """An authorised connection. Raises RefusedError for a key that is refused."""
     async with _Connect(
         options.url,
@@ -118,17 +121,17 @@ async def _ask(socket: Any, message: Message, timeout: float) -> Message:
     async def answer() -> Message:
         await socket.send(json.dumps(message))
         while True:
-            received = _decoded(await socket.recv())
+            received = decoded(await socket.recv())
             if received["type"] in ("INFO", "ERROR"):
                 return received
 
     received = await asyncio.wait_for(answer(), timeout)
     if received["type"] == "ERROR":
-        raise RefusedError(received["message"], received.get("code"))
+        raise RefusedError(received["message"], received.get("code"), received.get("body"))
     return received
 
 
-def _decoded(frame: str | bytes) -> Message:
+def decoded(frame: str | bytes) -> Message:
     try:
         message = json.loads(frame)
     except (ValueError, RecursionError) as error:
@@ -141,9 +144,9 @@ def _decoded(frame: str | bytes) -> Message:
 async def ask_once(options: FeedOptions, message: Message) -> None:
     """Sends one message over a connection of its own, and returns when the server has acknowledged it."""
     try:
-        async with _open(options) as socket:
+        async with open_socket(options) as socket:
             await _ask(socket, message, options.timeouts.answer)
-    except _FAILURES as error:
+    except CONNECTION_FAILURES as error:
         raise ConnectionLostError from error
 
 
@@ -262,14 +265,14 @@ class Followed(Generic[E]):
 
         while not self._subscription.is_over:
             try:
-                async with _open(self._options) as socket:
+                async with open_socket(self._options) as socket:
                     await self._follow(socket, on_heartbeat)
             except RefusedError as error:
                 # Other refusals of AUTH are about now, such as too many connections of the key.
                 if str(error) == _UNKNOWN_KEY:
                     return self._subscription.refuse(error)
                 logger.info("the feed refused: %s", error)
-            except _FAILURES as error:
+            except CONNECTION_FAILURES as error:
                 logger.info("the feed's connection is lost: %r", error)
             if self._subscription.is_over:
                 return
@@ -289,7 +292,7 @@ class Followed(Generic[E]):
             timeout = timeouts.silence
             if subscription.is_asking:
                 timeout = min(timeout, max(0.0, answer_by - loop.time()))
-            received = _decoded(await asyncio.wait_for(socket.recv(), timeout))
+            received = decoded(await asyncio.wait_for(socket.recv(), timeout))
             if received["type"] == "HEARTBEAT":
                 on_heartbeat(received)
             try:

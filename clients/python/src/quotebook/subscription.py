@@ -344,7 +344,8 @@ class Subscription:
         if kind == "INFO":
             return self._on_acknowledged(message["body"]) if self._is_asking else []
         if kind == "ERROR":
-            return self._on_refused(RefusedError(message["message"], message.get("code"))) if self._is_asking else []
+            error = RefusedError(message["message"], message.get("code"), message.get("body"))
+            return self._on_refused(error) if self._is_asking else []
         if self._is_asking:
             return []
         try:

@@ -157,6 +157,14 @@ class PastTickers(TypedDict):
     tickers: list[PastTicker]
 
 
+class CancelledQuotes(TypedDict):
+    """Ids. `failed`: of other makers, or the transaction failed; `omitted`: not in the book."""
+
+    success: list[str]
+    failed: list[str]
+    omitted: list[str]
+
+
 class AsOf(TypedDict, total=False):
     """A point of the past: one of an event, a settlement block, or engine time in milliseconds."""
 
