@@ -22,6 +22,14 @@ code, pre { font: .85rem/1.4 ui-monospace, monospace; }
 #plain :target { background: #fd04; }
 html[data-view=rendered] #plain, html[data-view=errors] #rendered { display: none; }
 html[data-view=errors] #plain > :not(#errors-section) { display: none; }
+#try { display: none; max-width: 60rem; margin: 1rem auto; padding: 0 1rem; }
+html[data-view=form] #try { display: block; }
+html[data-view=form] #plain, html[data-view=form] #rendered { display: none; }
+#try label { display: block; margin: .6rem 0; }
+#try input, #try select, #try textarea { display: block; box-sizing: border-box; width: 100%; padding: .4rem; font: .85rem/1.4 ui-monospace, monospace; }
+#try button { padding: .5rem 1.5rem; border: 1px solid currentColor; border-radius: 6px; font: inherit; cursor: pointer; }
+#try pre { overflow: auto; max-height: 30rem; padding: .8rem; border: 1px solid #8886; border-radius: 6px; }
+#try pre:empty { display: none; }
 `;
 
 interface Section {

@@ -57,6 +57,35 @@ await withPage(async ({ browser, service }) => {
     });
   });
 
+  await t.test('from an operation a form leads to the service, with the local key and an own option', async (t) => {
+    await show(t, '/docs#orderbook/getbookpool', { viewport: DESKTOP }, async (page) => {
+      await until(page, '#rendered', "The price levels of one pool's public quotes");
+      await page.click('#bar >> text=Try it');
+      await page.waitForFunction(() => location.hash.startsWith('#try/getbookpool'));
+      t.equal(await page.inputValue('#try-key'), apiKey);
+      await page.waitForFunction(
+        (pool) => document.querySelector<HTMLInputElement>('#try-path-pool')?.value === pool,
+        (
+          await fetch(`${httpUrl}/instruments`, { headers: { 'x-apikey': apiKey } }).then(
+            (response) => response.json() as Promise<{ poolAddress: string }[]>,
+          )
+        )[0]?.poolAddress,
+      );
+      t.notOk(await page.isVisible('#rendered'));
+      await page.click('#try button');
+      await until(page, '#try [role=status]', '200 after ');
+      await until(page, '#try pre', '"bids": []');
+      await picture(page, 'docs-try-it.png');
+      await page.selectOption('#try-operation', 'postOrdersQuery');
+      await page.click('#try button');
+      await until(page, '#try [role=status]', '200 after ');
+      await until(page, '#try pre', '"validQuotes": []');
+      await page.click('#bar a[href="/docs"]');
+      await until(page, '#rendered', 'A real-time orderbook for on-chain options.');
+      t.notOk(await page.isVisible('#try'));
+    });
+  });
+
   await t.test('the sockets have a page in the same look', async (t) => {
     await show(t, '/docs/sockets', { viewport: DESKTOP }, async (page) => {
       await until(page, '#rendered', 'The plain protocol: JSON text frames, one message each.');
