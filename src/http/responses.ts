@@ -88,7 +88,8 @@ export interface AnswerHeaderOptions {
 }
 
 /** Headers that a page on another origin may read. */
-const CORS_EXPOSED_HEADERS = 'etag, retry-after, ratelimit, ratelimit-policy, x-request-id, x-stale, x-quotebook-as-of';
+const CORS_EXPOSED_HEADERS =
+  'etag, retry-after, ratelimit, ratelimit-policy, x-request-id, x-stale, x-quotebook-as-of, x-quotebook-seq';
 /**
  * Of answers that say nothing of caches themselves. A key in `x-apikey` keeps no cache of many users from storing them, as
  * one in `authorization` would (RFC 9111, 3.5), and how long they stay true it might guess (4.2.2).

@@ -85,7 +85,7 @@ export interface RouterOptions {
 }
 
 /** Headers that a page on another origin may send. */
-const CORS_REQUEST_HEADERS = 'content-type, x-apikey, if-none-match, accept, x-request-id';
+const CORS_REQUEST_HEADERS = 'content-type, x-apikey, if-none-match, accept, x-request-id, x-min-seq';
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH']);
 
 /** The method as a metric label: one of a bounded set. */

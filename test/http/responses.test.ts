@@ -45,7 +45,7 @@ t.test('an answer keeps what it has, and gets its id, why it may be old, and wha
     etag: '"a"',
     'access-control-allow-origin': '*',
     'access-control-expose-headers':
-      'etag, retry-after, ratelimit, ratelimit-policy, x-request-id, x-stale, x-quotebook-as-of',
+      'etag, retry-after, ratelimit, ratelimit-policy, x-request-id, x-stale, x-quotebook-as-of, x-quotebook-seq',
     'cache-control': 'private, no-cache',
   });
 });

@@ -58,7 +58,7 @@ t.test('a page on another origin may send every header that the service reads of
   const { status, headers } = await router(requestOf('OPTIONS', '/both'));
   t.equal(status, 204);
   const allowed = headers['access-control-allow-headers']?.split(', ').sort();
-  t.strictSame(allowed, ['accept', 'content-type', 'if-none-match', 'x-apikey', 'x-request-id']);
+  t.strictSame(allowed, ['accept', 'content-type', 'if-none-match', 'x-apikey', 'x-min-seq', 'x-request-id']);
   t.equal(headers['access-control-allow-methods'], 'GET, HEAD, POST');
 });
 
