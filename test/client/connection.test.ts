@@ -138,6 +138,20 @@ t.test('messages are asked one at a time, and each gets its own answer', async (
   ]);
 });
 
+t.test('a refusal says what the server says besides, and when to try again', async (t) => {
+  const { server, connection } = opened();
+  server.socket.authorizes();
+  const outcomes: Outcome<Reply>[] = [];
+  for (const name of ['first', 'second']) connection.ask({ name }, (outcome) => outcomes.push(outcome));
+  const body = { retryAfterMs: 1_500, pending: ['0x01'] };
+  server.socket.says({ type: 'ERROR', body, message: 'RATELIMITED', code: 'rate_limited' });
+  server.socket.says(error('no'));
+  t.match(outcomes, [
+    { error: { code: 'rate_limited', retryAfterMs: 1_500, details: { pending: ['0x01'] } } },
+    { error: { retryAfterMs: null, details: null } },
+  ]);
+});
+
 t.test('what is no message ends the connection; a message that is not known does not', async (t) => {
   const { server, heard } = opened();
   const { socket } = server;
