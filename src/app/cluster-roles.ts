@@ -71,8 +71,8 @@ export async function clusterOptions(
     throw new Error(`the role ${settings.role} needs a cluster: set cluster to the URLs of its NATS servers`);
   return {
     servers: cluster,
-    // A gateway acknowledges what the leader did, which has looked.
-    monitors: clusterMonitors,
+    // Engines have to ask; others do where they are given the ports.
+    monitors: settings.role !== 'engine' && clusterMonitors.length === 0 ? null : clusterMonitors,
     deployment: profileName,
     member:
       clusterMember ?? `${settings.role}-${hostname()}-${process.pid}`.replace(/[^A-Za-z0-9_.-]/g, '-').slice(0, 64),

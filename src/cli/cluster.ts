@@ -43,7 +43,9 @@ export const clusterCommand: CliCommand = {
     }
     const { connectByName, clusterStatus, restoreCluster } = await import('../app/cluster-roles.js');
     const { askStepDown } = await import('../cluster/members.js');
-    const cluster = await connectByName(result.settings, limits, io.readText);
+    // A log stream is written as an engine writes it.
+    const settings = action === 'restore' ? { ...result.settings, role: 'engine' as const } : result.settings;
+    const cluster = await connectByName(settings, limits, io.readText);
     try {
       if (action === 'step-down') {
         await askStepDown(cluster);

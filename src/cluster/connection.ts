@@ -39,8 +39,11 @@ export class ClusterError extends Error {
 export interface ClusterOptions {
   /** URLs of the NATS servers. */
   readonly servers: readonly string[];
-  /** URLs of their monitoring ports, where /varz says how they sync. */
-  readonly monitors: readonly string[];
+  /**
+   * URLs of their monitoring ports, where /varz says how they sync. Null: this process does not ask, since it
+   * acknowledges only what a leader has, which has asked.
+   */
+  readonly monitors: readonly string[] | null;
   /** Names the deployment in every stream, bucket and subject: letters, digits, `_` and `-`. */
   readonly deployment: string;
   /** Names this process among the members. */
@@ -121,7 +124,7 @@ export async function connectCluster(options: ClusterOptions): Promise<ClusterCo
   if (!/^[A-Za-z0-9_-]{1,64}$/.test(options.deployment)) {
     throw new ClusterError('FOREIGN', `${options.deployment} is no name for a deployment in NATS`);
   }
-  if (!options.unsafe) await checkServers(options);
+  if (!options.unsafe && options.monitors !== null) await checkServers(options.monitors, options);
   const nats = await connect(connectionOptions(options)).catch((cause: unknown) => {
     const message = `the NATS servers ${withoutPasswords(options.servers)} cannot be reached`;
     throw new ClusterError('UNREACHABLE', message, { cause });
@@ -171,7 +174,7 @@ function connectionOptions(options: ClusterOptions): ConnectionOptions {
 }
 
 /** Each server's own word for it: a client's connection does not say how its server syncs. */
-async function checkServers({ monitors, servers, callMs }: ClusterOptions): Promise<void> {
+async function checkServers(monitors: readonly string[], { servers, callMs }: ClusterOptions): Promise<void> {
   if (monitors.length < Math.min(servers.length, REPLICAS)) {
     throw new ClusterError(
       'UNSAFE',
@@ -247,8 +250,8 @@ export async function publishServed<Ack>({ options }: ClusterConnection, publish
   }
 }
 
-/** The library wraps it, in errors that it does not export. */
-function isUnserved(error: unknown): boolean {
+/** Whether nobody listens to a subject. The library wraps that, in errors that it does not export. */
+export function isUnserved(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   return error instanceof errors.NoRespondersError || isUnserved(error.cause);
 }

@@ -1,6 +1,6 @@
 import type { BlockHead, BlockId } from '../chain/contracts/blocks-and-logs.js';
 import type { Clock } from '../engine/ports.js';
-import type { ClusterConnection } from './connection.js';
+import { type ClusterConnection, isUnserved } from './connection.js';
 
 /** A member's answer to a roll call. */
 export interface MemberInfo {
@@ -78,11 +78,15 @@ export function answerRoll({ nats, names }: ClusterConnection, info: () => Membe
   return () => subscription.unsubscribe();
 }
 
-/** All members that answer within `waitMs`, by name. */
+/** All members that answer within `waitMs`, by name; empty where no member runs. */
 export async function callRoll({ nats, names }: ClusterConnection, waitMs: number): Promise<MemberInfo[]> {
   const answers = await nats.requestMany(names.roll, undefined, { strategy: 'timer', maxWait: waitMs });
   const members: MemberInfo[] = [];
-  for await (const answer of answers) if (answer.data.length > 0) members.push(answer.json<MemberInfo>());
+  try {
+    for await (const answer of answers) if (answer.data.length > 0) members.push(answer.json<MemberInfo>());
+  } catch (error) {
+    if (!isUnserved(error)) throw error;
+  }
   return members.sort((a, b) => (a.member < b.member ? -1 : 1));
 }
 
