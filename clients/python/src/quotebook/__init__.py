@@ -2,6 +2,13 @@
 
 from .books import Level, LevelBook, QuoteBook
 from .client import Client
+from .consent import (
+    sign_fill_limit,
+    sign_key_authorization,
+    sign_key_revocation,
+    sign_restore,
+    sign_withdrawal,
+)
 from .errors import ApiError, ConnectionLostError, EventsLostError, QuotebookError, RefusedError
 from .feed import (
     EventStream,
@@ -63,4 +70,9 @@ __all__ = [
     "domain_separator",
     "quote_digest",
     "recover_signer",
+    "sign_fill_limit",
+    "sign_key_authorization",
+    "sign_key_revocation",
+    "sign_restore",
+    "sign_withdrawal",
 ]

@@ -15,9 +15,13 @@ from .errors import ApiError, QuotebookError
 from .sign_in import Credentials
 from .wire import (
     AsOf,
+    Authorization,
+    Authorizations,
     Book,
     CheckedQuote,
     DeployedPools,
+    FillLimit,
+    FillLimits,
     Number,
     Option,
     OrderbookQuote,
@@ -26,13 +30,25 @@ from .wire import (
     Pool,
     PostedQuote,
     PostedQuotes,
+    QuoteHistory,
     Readiness,
+    RestoredQuotes,
+    RfqCompetition,
+    RfqCover,
+    RfqLeg,
+    RfqRecord,
+    RfqStatus,
+    RfqsPage,
     Settled,
     Side,
     Tickers,
+    Timer,
     Trades,
     VaultQuote,
     VerifiedSignIn,
+    Withdrawal,
+    WithdrawnQuotes,
+    WithdrawnQuotesPage,
 )
 
 #: A settlement may take a minute.
@@ -175,6 +191,118 @@ class Rest:
         answer = await self._post("/quotes?dryRun=true", list(quotes))
         return cast("list[CheckedQuote]", answer["quotes"])
 
+    async def withdraw_quotes(self, signed: Withdrawal) -> WithdrawnQuotes:
+        """Hides quotes at once, until `restore_quotes`; on chain they can still be filled. See `sign_withdrawal`."""
+        return cast(WithdrawnQuotes, await self._delete("/quotes", signed))
+
+    async def restore_quotes(self, signed: Withdrawal) -> RestoredQuotes:
+        """Shows withdrawn quotes again. See `sign_restore`."""
+        return cast(RestoredQuotes, await self._post("/quotes/restore", signed))
+
+    async def withdrawn_quotes(
+        self, provider: str, *, pool_address: str | None = None, limit: int | None = None, cursor: str | None = None
+    ) -> WithdrawnQuotesPage:
+        """A provider's withdrawn quotes, by id."""
+        query: _Query = {"provider": provider, "poolAddress": pool_address, "limit": limit, "cursor": cursor}
+        return cast(WithdrawnQuotesPage, await self._get("/quotes/withdrawn", self._of_chain(query)))
+
+    async def quote_history(
+        self, quote_id: str, *, after_seq: int | None = None, limit: int | None = None
+    ) -> QuoteHistory:
+        """A page of a quote's events, the oldest first."""
+        query: _Query = {"afterSeq": after_seq, "limit": limit}
+        return cast(QuoteHistory, await self._get(f"/quotes/{url_quote(quote_id, safe='')}/history", query))
+
+    async def authorizations(self) -> Authorizations:
+        """The id of this key, which providers sign, and the providers that it may act for."""
+        return cast(Authorizations, await self._get("/authorizations", {}))
+
+    async def authorize_key(self, signed: Authorization) -> Authorizations:
+        """Lets this key act for a provider until the deadline. See `sign_key_authorization`."""
+        return cast(Authorizations, await self._post("/authorizations", signed))
+
+    async def revoke_key(self, provider: str, signed: Authorization | None = None) -> Authorizations:
+        """Ends that. This key needs no signature for its own; see `sign_key_revocation` for another's."""
+        body: Authorization = {"chainId": self._chain_id, "provider": provider} if signed is None else signed
+        return cast(Authorizations, await self._delete("/authorizations", body))
+
+    async def heartbeat(self, provider: str, timeout_seconds: int) -> Timer:
+        """All quotes of the provider are withdrawn unless another comes in that time; 0 stops the timer."""
+        body = {"chainId": self._chain_id, "provider": provider, "timeoutSeconds": timeout_seconds}
+        return cast(Timer, await self._post("/heartbeat", body))
+
+    async def set_fill_limit(self, limit: FillLimit) -> FillLimits:
+        """All quotes of the provider in a pool are withdrawn once more was filled within the window."""
+        return cast(FillLimits, await self._post("/fill_limits", limit))
+
+    async def fill_limits(self, provider: str) -> FillLimits:
+        """The limits of a provider that this key may act for."""
+        return cast(FillLimits, await self._get("/fill_limits", self._of_chain({"provider": provider})))
+
+    async def open_rfq(
+        self,
+        taker: str,
+        legs: Sequence[RfqLeg],
+        *,
+        client_id: str | None = None,
+        valid_until: int | None = None,
+        min_quotes: int | None = None,
+        makers: Sequence[str] | None = None,
+        anonymous: bool | None = None,
+    ) -> list[RfqRecord]:
+        """Asks makers for quotes of 1 to 8 legs: a request for each. The same again with a `client_id` is safe."""
+        body = {
+            "chainId": self._chain_id,
+            "taker": taker,
+            "legs": list(legs),
+            "clientId": client_id,
+            "validUntil": valid_until,
+            "minQuotes": min_quotes,
+            "makers": makers,
+            "anonymous": anonymous,
+        }
+        answer = await self._post("/rfqs", {name: value for name, value in body.items() if value is not None})
+        return cast("list[RfqRecord]", answer["rfqs"])
+
+    async def rfqs(
+        self,
+        *,
+        status: RfqStatus | None = None,
+        pool_address: str | None = None,
+        side: Side | None = None,
+        taker: str | None = None,
+        package_id: str | None = None,
+        client_id: str | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> RfqsPage:
+        """The key's own requests, the newest first."""
+        query: _Query = {
+            "status": status,
+            "poolAddress": pool_address,
+            "side": side,
+            "taker": taker,
+            "packageId": package_id,
+            "clientId": client_id,
+            "limit": limit,
+            "cursor": cursor,
+        }
+        return cast(RfqsPage, await self._get("/rfqs", self._of_chain(query)))
+
+    async def cancel_rfq(self, rfq_id: str) -> list[RfqRecord]:
+        """Cancels a request, or all legs of a package."""
+        answer = await self._delete(f"/rfqs/{url_quote(rfq_id, safe='')}", None)
+        return cast("list[RfqRecord]", answer["rfqs"])
+
+    async def rfq_cover(self, rfq_id: str) -> RfqCover:
+        """Price of a request, or of a package, by the quotes of the book."""
+        return cast(RfqCover, await self._get(f"/rfqs/{url_quote(rfq_id, safe='')}/cover", {}))
+
+    async def rfq_competition(self, rfq_id: str, provider: str) -> RfqCompetition:
+        """How a maker stands among those that answer a request."""
+        query: _Query = {"provider": provider}
+        return cast(RfqCompetition, await self._get(f"/rfqs/{url_quote(rfq_id, safe='')}/competition", query))
+
     async def pools(
         self, *, base: str | None = None, quote: str | None = None, expiration: str | None = None
     ) -> list[Pool]:
@@ -234,6 +362,9 @@ class Rest:
 
     async def _post(self, path: str, body: object) -> Any:
         return await self._call("POST", path, json.dumps(body, default=_json_number).encode())
+
+    async def _delete(self, path: str, body: object | None) -> Any:
+        return await self._call("DELETE", path, None if body is None else json.dumps(body).encode())
 
     async def _call(self, method: str, path: str, sent: bytes | None) -> Any:
         status, body, is_json, headers = await self._ask(method, path, sent)

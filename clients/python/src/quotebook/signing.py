@@ -141,7 +141,7 @@ def checksum_address(address: str) -> str:
 
 def domain_separator(chain_id: str | int, pool_address: str) -> bytes:
     """Of one pool on the settlement chain."""
-    return keccak256(_DOMAIN_TYPE + _NAME_AND_VERSION + _word(int(chain_id)) + _address_word(pool_address))
+    return keccak256(_DOMAIN_TYPE + _NAME_AND_VERSION + word(int(chain_id)) + address_word(pool_address))
 
 
 def quote_digest(domain: bytes, provider: str, terms: QuoteTerms) -> bytes:
@@ -149,13 +149,13 @@ def quote_digest(domain: bytes, provider: str, terms: QuoteTerms) -> bytes:
     struct = b"".join(
         (
             _QUOTE_TYPE,
-            _address_word(provider),
-            _address_word(terms.taker),
-            _word(terms.price),
-            _word(terms.size),
-            _word(int(terms.side == "bid")),
-            _word(terms.deadline),
-            _word(terms.salt),
+            address_word(provider),
+            address_word(terms.taker),
+            word(terms.price),
+            word(terms.size),
+            word(int(terms.side == "bid")),
+            word(terms.deadline),
+            word(terms.salt),
         )
     )
     return keccak256(b"\x19\x01" + domain + keccak256(struct))
@@ -177,12 +177,12 @@ def recover_signer(digest: bytes, signature: Signature) -> str:
 
 def quote_term(quote_id: str, fillable_size: int) -> int:
     """A quote's term of the book hash."""
-    return int.from_bytes(keccak256(_bytes_of(quote_id, 32, "quoteId") + _word(fillable_size)), "big")
+    return int.from_bytes(keccak256(quote_id_bytes(quote_id) + word(fillable_size)), "big")
 
 
 def level_term(side: Side, price: int, size: int, count: int) -> int:
     """A price level's term of the levels hash."""
-    words = b"".join(_word(value) for value in (0 if side == "bid" else 1, price, size, count))
+    words = b"".join(word(value) for value in (0 if side == "bid" else 1, price, size, count))
     return int.from_bytes(keccak256(words), "big")
 
 
@@ -207,7 +207,8 @@ def _address_of(public_key: bytes) -> str:
     return f"0x{keccak256(public_key)[-20:].hex()}"
 
 
-def _word(value: int) -> bytes:
+def word(value: int) -> bytes:
+    """A number as the ABI has it."""
     return value.to_bytes(32, "big")
 
 
@@ -215,8 +216,14 @@ def _word_text(value: int) -> str:
     return f"0x{value:064x}"
 
 
-def _address_word(address: str) -> bytes:
+def address_word(address: str) -> bytes:
+    """An address as the ABI has it."""
     return bytes(12) + _bytes_of(address, 20, "address")
+
+
+def quote_id_bytes(quote_id: str) -> bytes:
+    """Raises ValueError for a text that is no quote's id."""
+    return _bytes_of(quote_id, 32, "quoteId")
 
 
 def _bytes_of(text: str, length: int, name: str) -> bytes:
@@ -236,11 +243,14 @@ __all__ = [
     "QuoteTerms",
     "SignatureError",
     "SignedQuote",
+    "address_word",
     "checksum_address",
     "domain_separator",
     "keccak256",
     "level_term",
     "quote_digest",
+    "quote_id_bytes",
     "quote_term",
     "recover_signer",
+    "word",
 ]

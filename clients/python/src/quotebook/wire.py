@@ -165,6 +165,181 @@ class CancelledQuotes(TypedDict):
     omitted: list[str]
 
 
+class Withdrawal(TypedDict):
+    """What DELETE /quotes and POST /quotes/restore take. A key that has proven the provider's address signs nothing."""
+
+    chainId: str
+    provider: str
+    quoteIds: list[str]
+    nonce: NotRequired[str]
+    deadline: NotRequired[int]
+    signature: NotRequired[Signature]
+
+
+class _ChangedQuotes(TypedDict):
+    """Ids. `unchanged`: were so before; `unknown`: not the provider's, or not in the book."""
+
+    unchanged: list[str]
+    unknown: list[str]
+    #: Of the last event.
+    seq: int
+
+
+class WithdrawnQuotes(_ChangedQuotes):
+    withdrawn: list[str]
+    #: That they can still be filled on the chain.
+    notice: str
+
+
+class RestoredQuotes(_ChangedQuotes):
+    restored: list[str]
+
+
+class WithdrawnQuotesPage(TypedDict):
+    #: The `cursor` of the next page; None on the last one.
+    next: str | None
+    quotes: list[OrderbookQuote]
+
+
+class Authorization(TypedDict):
+    """What POST and DELETE /authorizations take. The key itself revokes without a signature."""
+
+    chainId: str
+    provider: str
+    nonce: NotRequired[str]
+    deadline: NotRequired[int]
+    signature: NotRequired[Signature]
+
+
+class ActiveAuthorization(TypedDict):
+    provider: str
+    #: Unix seconds.
+    until: int
+    #: Of the timer that heartbeats set; 0: there is none.
+    heartbeatSeconds: int
+    #: Of CANCEL_ON_DISCONNECT; 0: it is off.
+    disconnectSeconds: int
+
+
+class Authorizations(TypedDict):
+    #: Of the calling key: what providers sign.
+    keyId: str
+    authorizations: list[ActiveAuthorization]
+
+
+class Timer(TypedDict):
+    provider: str
+    seconds: int
+    #: Unix seconds.
+    authorizedUntil: int
+
+
+class _FillBounds(TypedDict):
+    poolAddress: str
+    contracts: str
+    fills: int
+    windowSeconds: int
+
+
+class FillLimit(_FillBounds):
+    """What POST /fill_limits takes."""
+
+    chainId: str
+    provider: str
+    nonce: NotRequired[str]
+    deadline: NotRequired[int]
+    signature: NotRequired[Signature]
+
+
+class FillLimits(TypedDict):
+    provider: str
+    fillLimits: list[_FillBounds]
+
+
+class RfqLeg(TypedDict):
+    """Names its pool by `poolKey` or by `poolAddress`. `side` is the book's: `ask` to buy. `size` in 1e-18."""
+
+    side: Side
+    size: str
+    poolAddress: NotRequired[str]
+    poolKey: NotRequired[PoolKey]
+
+
+RfqStatus = Literal["open", "quoted", "partly_filled", "filled", "cancelled", "expired"]
+
+
+class RfqRecord(TypedDict):
+    """A request for quotes, as the key that sent it sees it."""
+
+    rfqId: str
+    packageId: str | None
+    #: From 0, of `legs`.
+    leg: int
+    legs: int
+    clientId: str | None
+    status: RfqStatus
+    poolAddress: str
+    side: Side
+    size: str
+    taker: str
+    anonymous: bool
+    makers: list[str]
+    minQuotes: int
+    openedAt: int
+    validUntil: int
+    filledSize: str
+    #: How many quotes of the book answer it.
+    quotes: int
+    #: None while there are fewer than `minQuotes`.
+    best: OrderbookQuote | None
+
+
+class RfqsPage(TypedDict):
+    #: The `cursor` of the next page; None on the last one.
+    next: str | None
+    rfqs: list[RfqRecord]
+
+
+class RfqLegCover(TypedDict):
+    rfqId: str
+    poolAddress: str
+    side: Side
+    covered: str
+    shortfall: str
+    averagePrice: str | None
+
+
+class NetPremium(TypedDict):
+    token: str
+    #: In 1e-18 tokens, without fees; below 0 the taker receives it.
+    amount: str
+
+
+class RfqCover(TypedDict):
+    seq: int
+    legs: list[RfqLegCover]
+    net: list[NetPremium]
+
+
+class RfqCompetition(TypedDict):
+    rfqId: str
+    status: RfqStatus
+    quotes: int
+    #: Of the maker's best quote, 1 for the best price; None: the maker has none.
+    rank: int | None
+
+
+class QuoteHistory(TypedDict):
+    """`events`, the oldest first: `seq`, `tsMs`, `type`, `cause`, and more by `type`."""
+
+    quoteId: str
+    since: int
+    asOfSeq: int
+    #: The `after_seq` of the next page; None on the last one.
+    next: int | None
+    events: list[dict[str, Any]]
+
+
 class AsOf(TypedDict, total=False):
     """A point of the past: one of an event, a settlement block, or engine time in milliseconds."""
 
