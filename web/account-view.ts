@@ -10,6 +10,7 @@ import { cancelCall, closeCall } from './contract-calls.js';
 import { byId, create, fillRows, setText, tableRow } from './elements.js';
 import type { Market } from './market.js';
 import { nameOf, premiumText, premiumToken } from './option.js';
+import { throttled } from './redraw.js';
 import type { Trade } from './trades-view.js';
 import { problemText, type Wallet } from './wallet.js';
 
@@ -25,7 +26,7 @@ export class AccountView {
   #client: OrderbookClient | null = null;
   #wallet: Wallet | null = null;
   #timer: ReturnType<typeof setInterval> | undefined;
-  #quotesTimer: ReturnType<typeof setTimeout> | undefined;
+  readonly #refreshSoon = throttled(() => void this.refresh(), QUOTES_AFTER_MS);
 
   constructor(market: Market) {
     this.#market = market;
@@ -50,8 +51,7 @@ export class AccountView {
   /** A quote of some provider has changed. */
   heard(provider: string): void {
     if (provider.toLowerCase() !== this.#wallet?.address.toLowerCase()) return;
-    clearTimeout(this.#quotesTimer);
-    this.#quotesTimer = setTimeout(() => void this.refresh(), QUOTES_AFTER_MS);
+    this.#refreshSoon();
   }
 
   async #readQuotes(): Promise<void> {

@@ -10,3 +10,14 @@ export function coalesced(draw: () => void): () => void {
     });
   };
 }
+
+/** Works at most once in so many milliseconds after it is asked to, however often that is. */
+export function throttled(work: () => void, ms: number): () => void {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  return () => {
+    timer ??= setTimeout(() => {
+      timer = undefined;
+      work();
+    }, ms);
+  };
+}

@@ -13,6 +13,7 @@ import { timeText } from './display.js';
 import { byId, create, fillRows, found, replaceChildren, setText, tableRow } from './elements.js';
 import type { Market } from './market.js';
 import { nameOf, normalizedPrice, premiumText, premiumToken } from './option.js';
+import { throttled } from './redraw.js';
 import type { ServerClock } from './server-clock.js';
 import { problemText, shortAddress, type Wallet } from './wallet.js';
 
@@ -82,7 +83,6 @@ export class RfqView {
   /** By id, what was taken for it here: the server counts only quotes that came after the request. */
   readonly #taken = storedTaken();
   #chosen: string | null = null;
-  #offersTimer: ReturnType<typeof setTimeout> | undefined;
   readonly #vaultPrices = new Map<string, { readonly price: bigint | null; readonly atMs: number }>();
 
   constructor(market: Market, parts: RfqParts) {
@@ -270,12 +270,9 @@ export class RfqView {
     return 'Cancelled. Quotes that makers signed for you can still be accepted.';
   }
 
-  #refreshOffers(): void {
-    clearTimeout(this.#offersTimer);
-    this.#offersTimer = setTimeout(() => {
-      this.#readOffers().catch((error: unknown) => this.#say(problemText(error)));
-    }, OFFERS_AFTER_MS);
-  }
+  readonly #refreshOffers = throttled(() => {
+    this.#readOffers().catch((error: unknown) => this.#say(problemText(error)));
+  }, OFFERS_AFTER_MS);
 
   async #readOffers(): Promise<void> {
     const [client, id] = [this.#client, this.#chosen];

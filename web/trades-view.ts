@@ -6,6 +6,7 @@ import { timeText } from './display.js';
 import { byId, create, fillRows, found, setText, tableRow } from './elements.js';
 import type { Market } from './market.js';
 import { nameOf, premiumText, priceDigits } from './option.js';
+import { throttled } from './redraw.js';
 import type { Wallet } from './wallet.js';
 
 export type Trade = Awaited<ReturnType<Rest['trades']>>['trades'][number];
@@ -42,7 +43,6 @@ export class TradesView {
   #wallet: Wallet | null = null;
   #filter = FILTERS[0];
   #interval: (typeof INTERVALS)[number] = '5m';
-  #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(market: Market, chainId: string) {
     this.#market = market;
@@ -65,10 +65,7 @@ export class TradesView {
   }
 
   /** Something was filled. */
-  heardFill(): void {
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#show(), AFTER_A_FILL_MS);
-  }
+  readonly heardFill = throttled(() => this.#show(), AFTER_A_FILL_MS);
 
   #show(): void {
     this.#filters.show(FILTERS, this.#filter);
