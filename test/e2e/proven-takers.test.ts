@@ -94,6 +94,8 @@ async function post(offer: { readonly taker?: string; readonly price: bigint; re
 /** Better than the public one, so that it would be the best of any ticker or cover. */
 const hidden = await post({ taker: taker.address, price: QUOTE_PRICE, size: QUOTE_SIZE });
 await post({ price: ONE / 10n, size: ONE });
+/** So that a list of the taker's quotes has two pages. */
+await post({ taker: taker.address, price: QUOTE_PRICE, size: QUOTE_SIZE });
 const withdrawn = await post({ taker: taker.address, price: QUOTE_PRICE, size: QUOTE_SIZE });
 const withdrawal = await signWithdrawal(privateKeyToAccount(market.maker.privateKey), chainId, {
   quoteIds: [withdrawn.quoteId],
@@ -125,7 +127,33 @@ const opened = await ofTaker.post('/rfqs', request);
 if (opened.status !== 201) throw new Error(JSON.stringify(opened.body));
 const [{ rfqId }] = opened.body.rfqs as readonly [{ readonly rfqId: string }];
 
-const { seq } = (await all.get(`/tickers?chainId=${chainId}`)).body as { readonly seq: number };
+/** A package of two legs, of the same session. */
+const straddleLegs = [...request.legs, { poolAddress: pool.poolAddress, side: 'bid', size: String(RFQ_SIZE) }];
+const straddle = await ofTaker.post('/rfqs', {
+  ...request,
+  clientId: 'straddle',
+  legs: straddleLegs,
+});
+if (straddle.status !== 201) throw new Error(JSON.stringify(straddle.body));
+const [{ packageId, rfqId: legId }] = straddle.body.rfqs as readonly [
+  { readonly packageId: string; readonly rfqId: string },
+];
+
+const { seq, tsMs } = (await all.get(`/book/${pool.poolAddress}?chainId=${chainId}`)).body as {
+  readonly seq: number;
+  readonly tsMs: number;
+};
+const block = Number(await market.client.getBlockNumber());
+/** Points of the past at which all of it was there. */
+const pasts = [`asOfSeq=${seq}`, `asOfBlock=${block}`, `asOfTime=${tsMs}`] as const;
+
+/** Of a page with one row, as the taker sees it. */
+async function cursorOf(path: string): Promise<string> {
+  const { status, body } = await ofTaker.get(`${path}&limit=1`);
+  const cursor = body.next ?? body.nextCursor;
+  if (typeof cursor !== 'string') throw new Error(`${path}: ${status} ${JSON.stringify(body)}`);
+  return encodeURIComponent(cursor);
+}
 
 const documents = apiDocuments(limits, { chainId, symbols: chain.profile.tokens.map(({ symbol }) => symbol) });
 
@@ -153,41 +181,79 @@ const OWN_WORDS = "it names what the request names, and acts with the operator's
 const SIGNED = "it names the ids of the provider's own quotes";
 const NO_KEY = 'it is the same for everyone';
 
+const validUntil = (await market.now()) + 600;
+const ordersCursor = await cursorOf(`/orders?${inPool}&${ofPrivate}`);
+const rfqsCursor = await cursorOf(`/rfqs?chainId=${chainId}`);
+const instruments = (await all.get('/instruments')).body as unknown as readonly {
+  readonly instrument: string;
+  readonly poolAddress: string;
+}[];
+const instrument = instruments.find(({ poolAddress }) => poolAddress === pool.poolAddress)?.instrument ?? '';
+
 const routes: Readonly<Record<string, Entry>> = {
   'GET /quotes': [
     { query: `${inPool}&side=ask&${size}&${ofPrivate}`, shownTo: BOTH },
     { query: `${inPool}&side=ask&${size}&${ofPrivate}&fields=instrument`, shownTo: BOTH },
-    { query: `${inPool}&side=ask&${size}&${ofPrivate}&asOfSeq=${seq}`, shownTo: BOTH },
-    { query: `${inPool}&side=ask&${size}&asOfSeq=${seq}`, shownTo: [] },
+    ...pasts.flatMap((past) => [
+      { query: `${inPool}&side=ask&${size}&${ofPrivate}&${past}`, shownTo: BOTH },
+      { query: `${inPool}&side=ask&${size}&${past}`, shownTo: [] },
+    ]),
+    { query: `${inPool}&side=ask&${size}&${ofPrivate}&provider=${makerAddress}`, shownTo: BOTH },
     { query: `${inPool}&side=ask&${size}`, shownTo: [] },
   ],
   'GET /quotes/cover': [
+    { query: `chainId=${chainId}&instrument=${instrument}&side=ask&${size}&${ofPrivate}`, shownTo: BOTH },
+    { query: `${inPool}&side=ask&${size}&${ofPrivate}&provider=${makerAddress}`, shownTo: BOTH },
     { query: `${inPool}&side=ask&${size}&${ofPrivate}`, shownTo: BOTH },
     { query: `${inPool}&side=ask&${size}`, shownTo: [] },
   ],
   'GET /quotes/{quoteId}/history': [
     { path: `/quotes/${hidden.quoteId}/history`, shownTo: BOTH },
     { path: `/quotes/${hidden.quoteId}/history`, query: 'afterSeq=0&limit=1', shownTo: BOTH },
+    { path: `/quotes/${withdrawn.quoteId}/history`, shownTo: BOTH },
   ],
   'POST /quotes': 'it repeats what is posted',
-  'GET /rfq_quotes': [{ query: `${inPool}&side=ask&${ofPrivate}`, shownTo: BOTH }],
+  'GET /rfq_quotes': [
+    { query: `${inPool}&side=ask&${ofPrivate}`, shownTo: BOTH },
+    { query: `${inPool}&side=ask&${ofPrivate}&fields=instrument`, shownTo: BOTH },
+  ],
   'GET /orders': [
     { query: `${inPool}&${ofPrivate}`, shownTo: BOTH },
     { query: `quoteIds=${hidden.quoteId}`, shownTo: BOTH },
     { query: `quoteIds=${hidden.quoteId}&${ofPrivate}`, shownTo: BOTH },
     { query: `chainId=${chainId}&provider=${makerAddress}`, shownTo: [] },
-    { query: `${inPool}&${ofPrivate}&asOfSeq=${seq}`, shownTo: BOTH },
-    { query: `quoteIds=${hidden.quoteId}&asOfSeq=${seq}`, shownTo: BOTH },
+    ...pasts.flatMap((past) => [
+      { query: `${inPool}&${ofPrivate}&${past}`, shownTo: BOTH },
+      { query: `quoteIds=${hidden.quoteId}&${past}`, shownTo: BOTH },
+    ]),
+    { query: `${inPool}&${ofPrivate}&limit=1&fields=instrument`, shownTo: BOTH },
+    { query: `${inPool}&${ofPrivate}&limit=10&cursor=${ordersCursor}`, shownTo: BOTH },
+    { query: `${inPool}&side=ask&${size}&${ofPrivate}`, shownTo: BOTH },
+    { query: `${inPool}&side=ask&${size}`, shownTo: [] },
   ],
   'POST /orders/query': [
     { body: { quoteIds: [hidden.quoteId] }, shownTo: BOTH },
     { body: { chainId, taker: taker.address }, shownTo: BOTH },
+    { body: { chainId, taker: taker.address, limit: 1, fields: 'instrument' }, shownTo: BOTH },
+    {
+      body: { chainId, taker: taker.address, limit: 10, cursor: decodeURIComponent(ordersCursor) },
+      shownTo: BOTH,
+    },
+    {
+      body: {
+        ...{ chainId, poolAddress: pool.poolAddress, provider: makerAddress, side: 'ask', size: String(ONE / 2n) },
+        taker: taker.address,
+      },
+      shownTo: BOTH,
+    },
+    { body: { chainId, poolAddress: pool.poolAddress, provider: makerAddress }, shownTo: [] },
   ],
   'GET /trades': 'fills are facts of the chain, and this taker has none',
   'GET /candles': 'fills are facts of the chain, and this taker has none',
   'GET /tickers': [
     { query: `chainId=${chainId}`, shownTo: [] },
     { query: `chainId=${chainId}&fields=valuation`, shownTo: [] },
+    ...pasts.map((past) => ({ query: `chainId=${chainId}&${past}`, shownTo: [] })),
   ],
   'GET /events': [
     { query: `channel=QUOTES&fromSeq=0&${ofPrivate}`, shownTo: BOTH },
@@ -199,11 +265,16 @@ const routes: Readonly<Record<string, Entry>> = {
     { query: 'channel=RFQ&fromSeq=0&taker=*', shownTo: ['all'] },
     { query: `channel=ORDERBOOK&fromSeq=0&${inPool}&${ofPrivate}`, shownTo: BOTH },
     { query: `channel=ORDERBOOK&fromSeq=0&${inPool}`, shownTo: [] },
+    { query: `channel=ORDERBOOK&fromSeq=0&${inPool}&depth=5`, shownTo: [] },
+    { query: `channel=QUOTES&fromSeq=0&${inPool}&${ofPrivate}&side=ask&provider=${makerAddress}`, shownTo: BOTH },
+    { query: `channel=QUOTES&fromSeq=0&${inPool}&side=ask&provider=${makerAddress}`, shownTo: [] },
+    { query: `channel=RFQ&fromSeq=0&${inPool}&${ofPrivate}&side=ask&${size}`, shownTo: BOTH },
     { query: 'channel=TRADES&fromSeq=0', shownTo: [] },
   ],
   'GET /quotes/withdrawn': [
     { query: `chainId=${chainId}&provider=${makerAddress}`, shownTo: BOTH },
     { query: `${inPool}&provider=${makerAddress}&limit=1`, shownTo: BOTH },
+    { query: `${inPool}&provider=${makerAddress}&cursor=0x${'0'.repeat(64)}`, shownTo: BOTH },
   ],
   'DELETE /quotes': SIGNED,
   'POST /quotes/restore': SIGNED,
@@ -213,23 +284,37 @@ const routes: Readonly<Record<string, Entry>> = {
   'POST /heartbeat': NO_QUOTES,
   'POST /fill_limits': NO_QUOTES,
   'GET /fill_limits': NO_QUOTES,
-  'GET /book/{pool}': [{ path: `/book/${pool.poolAddress}`, query: `chainId=${chainId}`, shownTo: [] }],
+  'GET /book/{pool}': ['depth=5', ...pasts].map((more) => ({
+    path: `/book/${pool.poolAddress}`,
+    query: `chainId=${chainId}&${more}`,
+    shownTo: [],
+  })),
   'GET /book/{pool}/proof': [
     { path: `/book/${pool.poolAddress}/proof`, query: `chainId=${chainId}&seq=${seq}`, shownTo: [] },
   ],
   'POST /rfqs': [
     // Another client id makes it another request. Those of the viewer `all` are its own.
     { body: { ...request, clientId: 'another' }, shownTo: BOTH },
+    {
+      body: { ...request, clientId: 'terms', anonymous: true, makers: [makerAddress], minQuotes: 1, validUntil },
+      shownTo: BOTH,
+    },
   ],
   'GET /rfqs': [
     { query: `chainId=${chainId}`, shownTo: BOTH },
     { query: `chainId=${chainId}&${ofPrivate}`, shownTo: BOTH },
+    { query: `${inPool}&side=ask&status=open&limit=100`, shownTo: BOTH },
+    { query: `chainId=${chainId}&packageId=${packageId}`, shownTo: ['taker'] },
+    { query: `chainId=${chainId}&clientId=straddle`, shownTo: ['taker'] },
+    { query: `chainId=${chainId}&cursor=${rfqsCursor}`, shownTo: BOTH },
   ],
-  'GET /rfqs/{rfqId}/cover': [{ path: `/rfqs/${rfqId}/cover`, shownTo: ['taker'] }],
-  'GET /rfqs/{rfqId}/competition': [
-    { path: `/rfqs/${rfqId}/competition`, query: `provider=${makerAddress}`, shownTo: [] },
-  ],
-  'DELETE /rfqs/{rfqId}': [{ path: `/rfqs/${rfqId}`, shownTo: ['taker'] }],
+  'GET /rfqs/{rfqId}/cover': [rfqId, legId, packageId].map((id) => ({ path: `/rfqs/${id}/cover`, shownTo: ['taker'] })),
+  'GET /rfqs/{rfqId}/competition': [rfqId, legId, packageId].map((id) => ({
+    path: `/rfqs/${id}/competition`,
+    query: `provider=${makerAddress}`,
+    shownTo: [],
+  })),
+  'DELETE /rfqs/{rfqId}': [rfqId, packageId].map((id) => ({ path: `/rfqs/${id}`, shownTo: ['taker'] })),
   'POST /auth/nonce': NO_QUOTES,
   'POST /auth/verify': NO_QUOTES,
   'POST /auth/signout': NO_QUOTES,
@@ -258,6 +343,7 @@ const routes: Readonly<Record<string, Entry>> = {
   'GET /orderbook/quotes': [
     { query: `${asked.toString()}&side=ask&size=0.5&${ofPrivate}`, shownTo: BOTH },
     { query: `${asked.toString()}&side=ask&size=0.5`, shownTo: [] },
+    { query: `${asked.toString()}&side=ask&size=0.5&provider=${makerAddress}&${ofPrivate}`, shownTo: BOTH },
   ],
   'PATCH /orderbook/quotes': [{ body: [{ quoteId: hidden.quoteId, tradeSize: 0.1 }], shownTo: [] }],
   'DELETE /orderbook/quotes': [{ query: `quoteIds=${hidden.quoteId}`, body: '', shownTo: [] }],
@@ -265,6 +351,7 @@ const routes: Readonly<Record<string, Entry>> = {
     { query: `poolAddress=${pool.poolAddress}`, shownTo: [] },
     { query: `provider=${makerAddress}&type=valid`, shownTo: [] },
     { query: `provider=${makerAddress}&type=invalid`, shownTo: [] },
+    { query: `poolAddress=${pool.poolAddress}&side=ask&size=0.5`, shownTo: [] },
   ],
   'GET /account/orders': [
     { query: '', shownTo: [] },
@@ -332,6 +419,28 @@ function inputsOf({ parameters = [], requestBody }: Operation): string {
   return [...new Set([...named, ...fields])].sort().join(' ');
 }
 
+/** Inputs that the probes of a route name, in path, query or body. */
+function probedInputs(route: string, probes: readonly Probe[]): Set<string> {
+  const named = probes.flatMap(({ query = '', body }) => {
+    const rows: unknown[] = Array.isArray(body) ? body : [body];
+    const fields = rows.flatMap((row) => (typeof row === 'object' && row !== null ? Object.keys(row) : []));
+    return [...new URLSearchParams(query).keys(), ...fields];
+  });
+  return new Set([...named, ...[...route.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)]);
+}
+
+await t.test('every input of a route is in a probe of it', async (t) => {
+  const missing = Object.entries(routes).flatMap(([route, entry]) => {
+    if (typeof entry === 'string') return [];
+    const probed = probedInputs(route, entry);
+    const left = inputsOf(documented.get(route) ?? {})
+      .split(' ')
+      .filter((name) => !probed.has(name));
+    return left.length === 0 ? [] : [`${route}: ${left.join(' ')}`];
+  });
+  t.strictSame(missing, []);
+});
+
 await t.test('every route has an entry, every input is known, and nothing else is left', async (t) => {
   t.strictSame(Object.keys(routes).sort(), [...documented.keys()].sort());
   const probed = Object.keys(routes).filter((route) => typeof routes[route] !== 'string');
@@ -381,7 +490,10 @@ interface SocketProbe {
 type SocketEntry = readonly SocketProbe[] | string;
 
 const NO_CHANNEL = 'it follows nothing';
+const narrow = { poolAddress: pool.poolAddress, side: 'ask', size: String(ONE / 2n), provider: makerAddress };
 const quotes: readonly SocketProbe[] = [
+  { body: { ...narrow, taker: taker.address }, shownTo: BOTH },
+  { body: narrow, shownTo: [] },
   { body: { taker: taker.address }, shownTo: BOTH },
   { body: { taker: '*' }, shownTo: ['all'] },
   { body: { poolAddress: pool.poolAddress, side: 'ask' }, shownTo: [] },
@@ -389,8 +501,12 @@ const quotes: readonly SocketProbe[] = [
 const rfqs: readonly SocketProbe[] = [
   { body: { taker: taker.address }, shownTo: BOTH },
   { body: {}, shownTo: ['all'] },
+  { body: { ...narrow, taker: taker.address }, shownTo: BOTH },
+  { body: narrow, shownTo: ['all'] },
 ];
 const levels: readonly SocketProbe[] = [
+  { body: { poolAddress: pool.poolAddress, taker: taker.address, depth: 5 }, shownTo: BOTH },
+  { body: { poolAddress: pool.poolAddress, depth: 5 }, shownTo: [] },
   { body: { poolAddress: pool.poolAddress, taker: taker.address }, shownTo: BOTH },
   { body: { poolAddress: pool.poolAddress }, shownTo: [] },
 ];
@@ -421,7 +537,11 @@ const messages: Readonly<Record<string, Readonly<Record<string, SocketEntry>>>> 
       { body: { taker: '*', ...resumed }, shownTo: ['all'] },
       { body: { snapshot: true }, shownTo: [] },
     ],
-    'filter RFQ': [...rfqs, { body: { taker: taker.address, ...resumed }, shownTo: BOTH }],
+    'filter RFQ': [
+      ...rfqs,
+      { body: { snapshot: true }, shownTo: ['all'] },
+      { body: { taker: taker.address, ...resumed }, shownTo: BOTH },
+    ],
     'filterOrderbook ORDERBOOK': [
       ...levels,
       { body: { poolAddress: pool.poolAddress, taker: taker.address, ...resumed }, shownTo: BOTH },
@@ -432,11 +552,16 @@ const messages: Readonly<Record<string, Readonly<Record<string, SocketEntry>>>> 
     ],
     'filterCover COVER': [
       { body: { ...cover, taker: taker.address }, shownTo: BOTH },
+      { body: { ...cover, taker: taker.address, provider: makerAddress }, shownTo: BOTH },
+      { body: { instrument, side: 'ask', size: cover.size, taker: taker.address }, shownTo: BOTH },
+      { body: { instrument, side: 'ask', size: cover.size }, shownTo: [] },
       { body: cover, shownTo: [] },
     ],
     'filterTrades TRADES': [
       { body: {}, shownTo: [] },
       { body: resumed, shownTo: [] },
+      { body: { poolAddress: pool.poolAddress, provider: makerAddress }, shownTo: [] },
+      { body: { instrument }, shownTo: [] },
     ],
     ...leaving(channels, 'unsubscribe'),
     postQuotes: 'it repeats what is posted',
@@ -456,7 +581,10 @@ interface AsyncDocument {
   readonly operations: Readonly<Record<string, { readonly messages: readonly { readonly $ref: string }[] }>>;
 }
 interface MessageSchema {
-  readonly properties?: { readonly channel?: { readonly const?: string; readonly enum?: readonly string[] } };
+  readonly properties?: {
+    readonly channel?: { readonly const?: string; readonly enum?: readonly string[] };
+    readonly body?: JsonSchema & { readonly anyOf?: readonly JsonSchema[] };
+  };
 }
 const asyncApi = JSON.parse(documents.asyncApi) as AsyncDocument;
 
@@ -476,6 +604,22 @@ await t.test('every message of every protocol has an entry, and no other is left
   for (const [protocol, entries] of Object.entries(messages)) {
     t.strictSame(Object.keys(entries).sort(), clientMessages(protocol).sort(), protocol);
   }
+});
+
+await t.test('every field of a filter is in a probe of it', async (t) => {
+  const missing = Object.entries(messages).flatMap(([protocol, entries]) =>
+    Object.entries(entries).flatMap(([name, entry]) => {
+      if (typeof entry === 'string') return [];
+      const [message = ''] = name.split(' ');
+      const { properties, anyOf = [] } = asyncApi.channels[protocol]?.messages[message]?.payload.properties?.body ?? {};
+      const fields = [properties, ...anyOf.map((each) => each.properties)].flatMap((each) => Object.keys(each ?? {}));
+      if (fields.length === 0) return [`${protocol} ${name}: has no fields`];
+      const probed = new Set(['chainId', ...entry.flatMap(({ body }) => Object.keys(body))]);
+      const left = fields.filter((field) => !probed.has(field));
+      return left.length === 0 ? [] : [`${protocol} ${name}: ${left.join(' ')}`];
+    }),
+  );
+  t.strictSame(missing, []);
 });
 
 const SUBPROTOCOLS = { v2: 'quotebook.v2.json', readable: 'quotebook.readable' } as const;
@@ -520,6 +664,10 @@ for (const [protocol, entries] of Object.entries(messages)) {
     }
     await post({ taker: takerAddress, price: QUOTE_PRICE, size: QUOTE_SIZE });
     await askForQuotes();
+    t.equal(
+      (await ofTaker.post('/rfqs', { ...request, clientId: `while-${protocol}`, legs: straddleLegs })).status,
+      201,
+    );
     // What is shown is waited for: what is not would have been sent in the same tick.
     for (const { socket, what } of followed.filter(({ isShown }) => isShown)) {
       for (let text = ''; !shows(text);) text = JSON.stringify(await socket.next());
