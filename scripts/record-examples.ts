@@ -46,7 +46,8 @@ const running = await startTestService({
   keepsLog: true,
   page: { givesKey: false },
   selfService: 'yes',
-  limits: { lowerHeadMs: 100, wsHeartbeatMs: 300, balanceCacheMs: 0 },
+  // The calls without a key come from one address: as many as are made wrong must not be too many.
+  limits: { lowerHeadMs: 100, wsHeartbeatMs: 300, balanceCacheMs: 0, unknownKeysPerMinute: 1_000 },
 });
 const { httpUrl, wsUrl, apiKey } = running;
 const chainId = String(chain.chainId);
