@@ -88,13 +88,15 @@ export async function attachLocalChain(
 
 /**
  * A chain whose time was moved forward forgets that when it is restored, and its next block would be older than the
- * last one: time goes on from the last block instead.
+ * last one: time goes on from the last block instead. A restored chain gets a block at once: the service takes the time
+ * from the newest one, and what expired while the chain was stopped would be valid until the next transaction.
  */
 async function continueTime(client: DevClient): Promise<void> {
   const newest = await client.getBlock();
   const next = await client.getBlock({ blockTag: 'pending' });
   const behind = Number(newest.timestamp - next.timestamp);
   if (behind > 0) await client.increaseTime({ seconds: behind });
+  if (newest.number > 0n) await client.mine({ blocks: 1 });
 }
 
 /** What was deployed before, as far as it is still there, and what is missing of it. */
