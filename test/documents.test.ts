@@ -12,6 +12,8 @@ const documents = [
     .map((name) => `docs/${name}`),
   'bench/README.md',
   'clients/python/README.md',
+  'contracts/README.md',
+  'packages/client/README.md',
 ].filter((name) => existsSync(path.join(root, name)));
 
 const FIRST_SCREEN_LINES = 40;
@@ -54,4 +56,12 @@ t.test('the first screen of the README shows the two commands that do all the se
   for (const command of ['npm ci && npm start', 'npm ci && npm test']) {
     t.ok(firstScreen.includes(`\n\`\`\`sh\n${command}\n\`\`\`\n`), command);
   }
+});
+
+t.test('the index of the documents names every page, and the folder of the decisions', async (t) => {
+  const index = await readFile(path.join(root, 'docs/README.md'), 'utf8');
+  const pages = documents.filter((name) => /^docs\/(tutorial|how-to|reference|explanation)\/[^/]+$/.test(name));
+  t.ok(pages.length > 0);
+  for (const page of pages) t.ok(index.includes(`](${page.slice('docs/'.length)})`), page);
+  t.ok(index.includes('](explanation/adr)'));
 });
