@@ -97,7 +97,7 @@ export interface Router {
   readonly handle: NetHandler;
   /**
    * The refusal of a request by its head: a wrong path, method or key. Null: its body must be read. So the service
-   * buffers no body of a client without a key.
+   * buffers no body of a client without a key, but for the small ones of routes that need none.
    */
   refuseHead(request: NetRequestHead): NetResponse | null;
 }

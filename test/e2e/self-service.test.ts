@@ -1,16 +1,22 @@
 import t from 'tap';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import { OrderbookClient, requestApiKey } from 'quotebook/client';
+import { KeyStore } from '../../src/auth/key-store.js';
 import { tierQuotas } from '../../src/config/limits.js';
+import { systemRandom } from '../../src/system/clock.js';
+import { MemoryKeyFiles } from '../auth/memory-key-files.js';
 import { Market, ONE } from '../chain/dev/market.js';
 import { documentedFetch, documentedPorts } from './documented-network.js';
 import { signQuote } from './maker.js';
 import { RestClient } from './rest-client.js';
 import { startTestService } from './running-service.js';
 import { SocketClient } from './socket-client.js';
+import { ManualClock } from '../system/manual-clock.js';
+import { until } from '../until.js';
 
 /** People without a key create one by a sign-in. Behind a proxy, so that a test says where a request comes from. */
 const STRIKES = 12;
+const DAY_MS = 86_400_000;
 const running = await startTestService({
   selfService: 'yes',
   privacy: 'proven',
@@ -90,6 +96,37 @@ await t.test('a proven maker withdraws its quotes with such a key', async (t) =>
     }
     await new Promise((resolve) => setTimeout(resolve, 150));
   }
+});
+
+await t.test('the service writes down that a key was used, and a restart goes on with it', async (t) => {
+  const files = new MemoryKeyFiles();
+  const clock = new ManualClock();
+  const open = () => KeyStore.open({ files, clock, random: systemRandom, cacheSize: 10, selfKeyUnusedDays: 3 });
+  const start = async () => {
+    const own = await startTestService({
+      ...{ chain, keys: await open(), selfService: 'yes' as const },
+      limits: { selfKeyNoteMs: 20, keyWatchMs: 20 },
+    });
+    t.teardown(() => own.stop());
+    return own;
+  };
+  const first = await start();
+  const { key } = await requestApiKey(
+    { url: first.httpUrl, chainId, account: newAccount() },
+    { fetch: documentedFetch },
+  );
+  const statusAt = async ({ httpUrl: url }: typeof first) =>
+    (await new RestClient(url, key).get('/authorizations')).status;
+  const written = files.contents.get('self-keys.json');
+  clock.advance(2 * DAY_MS);
+  t.equal(await statusAt(first), 200);
+  await until(() => files.contents.get('self-keys.json') !== written);
+  await first.stop();
+  clock.advance(2 * DAY_MS);
+  const second = await start();
+  t.equal(await statusAt(second), 200, 'four days after it was created, two after it was used');
+  clock.advance(3 * DAY_MS);
+  t.equal(await statusAt(second), 401, 'nobody used it for three days');
 });
 
 await t.test('a network has a bound, and so has the service', async (t) => {
