@@ -5,6 +5,8 @@ export interface ErrorsOf {
   readonly apiKey: string;
   /** A key without any scope. */
   readonly plainKey: string;
+  /** Shortens lists. */
+  readonly cut: (answer: unknown) => unknown;
   /** One call of each operation that was answered well. */
   readonly calls: readonly RecordedCall[];
   /** Whether the document has that answer of the operation. */
@@ -32,7 +34,7 @@ export async function recordErrors(of: ErrorsOf): Promise<RecordedError[]> {
       const problem = await ask(of.httpUrl, attempt, 'application/problem+json');
       if (problem.status !== status) continue;
       seen.add(status);
-      const error = { status, answer, problem: problem.answer };
+      const error = { status, answer: of.cut(answer), problem: of.cut(problem.answer) };
       const text = JSON.stringify(error);
       const known = found.get(text);
       if (known === undefined) found.set(text, { operations: [call.operation], error });

@@ -420,6 +420,7 @@ const errors = await recordErrors({
   httpUrl,
   apiKey,
   plainKey,
+  cut,
   calls: [...operations.values()].sort().map((line) => JSON.parse(line) as RecordedCall),
   isDocumented(operation, status) {
     const [method = '', path = ''] = operation.split(' ');

@@ -106,8 +106,10 @@ export interface FillLimitTerms {
 export async function signFillLimit(
   signer: WithdrawalSigner,
   chainId: string,
-  { poolAddress, contracts, fills, windowSeconds, ...signed }: FillLimitTerms,
+  { poolAddress, contracts, fills, windowSeconds: wanted, ...signed }: FillLimitTerms,
 ): Promise<FillLimitBody> {
+  // The end of a limit has no window, and the service reads the signature so.
+  const windowSeconds = contracts === 0n && fills === 0 ? 0 : wanted;
   const message = { poolAddress, contracts, fills: BigInt(fills), windowSeconds: BigInt(windowSeconds) };
   const limit = { poolAddress, contracts: contracts.toString(), fills, windowSeconds };
   return { ...limit, ...(await signMessage(signer, chainId, 'SetFillLimit', message, signed)) };

@@ -9,7 +9,7 @@ import type { SchemaError } from './validation.js';
  */
 export const ErrorBody = Type.Object(
   { message: Type.String(), pending: Type.Optional(Type.Array(Type.String())) },
-  { description: 'Some routes repeat the input that was wrong in a further member.' },
+  { additionalProperties: true, description: 'Some routes repeat the input that was wrong in a further member.' },
 );
 export type ErrorBody = Static<typeof ErrorBody> & Readonly<Record<string, unknown>>;
 
@@ -19,7 +19,7 @@ export const SchemaErrors = Type.Array(
     keyword: Type.String(),
     instancePath: Type.String({ description: 'JSON pointer into the body or the query.' }),
     schemaPath: Type.String(),
-    params: Type.Object({}),
+    params: Type.Object({}, { additionalProperties: true }),
     message: Type.String(),
   }),
   { minItems: 1 },

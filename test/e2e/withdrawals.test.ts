@@ -359,6 +359,9 @@ await t.test('fills beyond the limit withdraw all that is quoted in the pool', a
   t.equal(await next(), `FILL_QUOTE ${(3n * ONE) / 4n} ${ONE / 4n}`);
   await allDeleted(t, 3);
   t.strictSame(await liveIds(), []);
+  nonce += 1n;
+  const ended = await signFillLimit(signer, chainId, { ...signed, fills: 0, nonce });
+  t.strictSame((await client.rest.setFillLimit(ended)).fillLimits, [], 'also with a window');
   const off = { ...limit, contracts: '0', fills: 0, windowSeconds: 0, provider };
   t.strictSame((await client.rest.setFillLimit(off)).fillLimits, [], 'an authorised key needs no signature');
 });

@@ -88,3 +88,11 @@ t.test('Grafana has the data source and the directory that its dashboards name',
   for (const directory of directories) t.ok(statSync(path.join(root, directory)).isDirectory(), directory);
   t.ok(existsSync(path.join(root, directories[0] ?? '', 'quotebook.json')));
 });
+
+t.test('secrets that lie beside the compose files do not go into the build', async (t) => {
+  const ignored = readFileSync(path.join(root, '.dockerignore'), 'utf8').split('\n');
+  const text = ['compose.yaml', 'compose.cluster.yaml'].map((file) => readFileSync(path.join(root, file), 'utf8'));
+  const keys = text.flatMap((each) => [...each.matchAll(/\.\/[\w-]+(\.key):/g)].map(([, ending]) => `*${ending}`));
+  t.ok(keys.length >= 3);
+  for (const each of new Set(['.env', ...keys])) t.ok(ignored.includes(each), each);
+});
