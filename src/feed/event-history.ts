@@ -28,6 +28,15 @@ export interface EventHistory {
 }
 
 /**
+ * Unix seconds up to which trades and fills may be missing, by the first event of a reading: it is the log's oldest, and
+ * those before it have been dropped. A block is no younger than the record that names it. Null: nothing is missing.
+ */
+export function missingThrough(first: TimedEvent | undefined, { since }: Pick<EventHistory, 'since'>): number | null {
+  const isCut = first !== undefined && since > 0 && first.event.seq <= since + 1;
+  return isCut ? Math.floor(first.tsMs / 1000) : null;
+}
+
+/**
  * The last events before a start, as many as are kept in memory: after a restart everyone comes back at once, and the
  * log would be read for each. None where some of them are gone.
  */

@@ -2,7 +2,7 @@ import type { EngineEvent } from '../engine/event.js';
 import type { Clock } from '../engine/ports.js';
 import type { Hex, Pool } from '../engine/quote.js';
 import { yieldToEventLoop } from '../system/timers.js';
-import type { EventHistory, TimedEvent } from './event-history.js';
+import { type EventHistory, missingThrough, type TimedEvent } from './event-history.js';
 import { FillWindow } from './fill-window.js';
 import type { Tickers } from './tickers.js';
 import { TradeVolume } from './trade-volume.js';
@@ -31,13 +31,17 @@ export interface PastFillsOptions {
 export async function readPastFills(options: PastFillsOptions): Promise<void> {
   const { history, tickers, start, clock, groupsPerTurn } = options;
   const day = new FilledDay(options);
+  let first: TimedEvent | undefined;
   let groups = 0;
   for await (const events of history.readSince(start.tsMs - DAY_MS, start.index)) {
     if (options.isStopped()) return;
+    first ??= events[0];
     for (const timed of events) day.count(timed);
     groups += 1;
     if (groups % groupsPerTurn === 0) await yieldToEventLoop(clock);
   }
+  const missing = missingThrough(first, history);
+  if (missing !== null) day.lose(missing);
   day.addTo(tickers);
 }
 
@@ -62,6 +66,11 @@ export class FilledDay {
     this.#pools.set(pool.poolAddress, pool);
     if (isValidAfter(event) && event.fillableSize > 0n) this.#fillable.set(quoteId, event.fillableSize);
     else this.#fillable.delete(quoteId);
+  }
+
+  /** Trades up to that Unix second may be missing: volumes are not known until they are older than a day. */
+  lose(throughSeconds: number): void {
+    this.#trades.lose(throughSeconds);
   }
 
   addTo(tickers: Tickers): void {

@@ -26,7 +26,7 @@ export class TradeVolume {
   #changed = new Map<Hex, Pool>();
   /** Unix seconds: older trades do not count. */
   #oldest = 0;
-  /** Time of the newest trade that was dropped for want of room. */
+  /** Time of the newest trade that is not here, for want of room or because the log has lost it. */
   #lost = -1;
   /** The lowest block that a reorg went back to. */
   #undoneTo = Infinity;
@@ -62,6 +62,11 @@ export class TradeVolume {
     this.#add({ blockNumber, logIndex, time, pool, size });
   }
 
+  /** Trades up to that Unix second may be missing. */
+  lose(throughSeconds: number): void {
+    this.#lost = Math.max(this.#lost, throughSeconds);
+  }
+
   /** Drops what is a day old. */
   expire(nowSeconds: number): void {
     this.#oldest = Math.max(this.#oldest, nowSeconds - DAY_SECONDS + 1);
@@ -73,7 +78,7 @@ export class TradeVolume {
   addEarlier(earlier: TradeVolume): void {
     const own = [...this.#trades];
     this.#drop(0, own.length);
-    this.#lost = Math.max(this.#lost, earlier.#lost);
+    this.lose(earlier.#lost);
     for (const trade of earlier.#trades) if (trade.blockNumber <= this.#undoneTo) this.#add(trade);
     for (const trade of own) this.#add(trade);
   }
@@ -87,7 +92,7 @@ export class TradeVolume {
     this.#count(trade, trade.size);
     const [first] = this.#trades;
     if (this.#trades.length <= this.#most || first === undefined) return;
-    this.#lost = Math.max(this.#lost, first.time);
+    this.lose(first.time);
     this.#drop(0, 1);
   }
 

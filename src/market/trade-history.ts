@@ -1,6 +1,6 @@
 import type { EngineEvent } from '../engine/event.js';
 import type { Clock, JournalRecord } from '../engine/ports.js';
-import type { EventHistory } from '../feed/event-history.js';
+import { type EventHistory, missingThrough, type TimedEvent } from '../feed/event-history.js';
 import { yieldToEventLoop } from '../system/timers.js';
 import { TradeStore } from './trade-store.js';
 
@@ -56,16 +56,16 @@ export class TradeHistory {
     const { pastGroupsPerTurn, tradeDays } = this.#limits;
     const sinceMs = start.tsMs - tradeDays * DAY_SECONDS * 1000;
     let groups = 0;
-    let firstMs = start.tsMs;
+    let first: TimedEvent | undefined;
     for await (const events of history?.readSince(sinceMs, start.index) ?? []) {
       if (isStopped()) return;
-      firstMs = Math.min(firstMs, events[0]?.tsMs ?? firstMs);
+      first ??= events[0];
       for (const { event } of events) this.store.apply(event);
       groups += 1;
       if (groups % pastGroupsPerTurn === 0) await yieldToEventLoop(clock);
     }
-    // A block is no younger than the record that names it: what was dropped is of before the first that is left.
-    if (history !== null && history.since > 0) this.store.lose(Math.floor(firstMs / 1000));
+    const missing = history === null ? null : missingThrough(first, history);
+    if (missing !== null) this.store.lose(missing);
     for (const event of this.#waiting ?? []) this.store.apply(event);
     this.#waiting = null;
   }

@@ -133,6 +133,27 @@ t.test(
   },
 );
 
+t.test('while the log has lost a part of the day, volumes are not known', async (t) => {
+  const { fixture, events } = pastOf();
+  const { index, tsMs } = fixture.engine;
+  const volumesWith = async (since: number): Promise<(bigint | null)[][]> => {
+    const { tickers } = new FeedFixture({ engine: fixture.engine }).feed;
+    const kept = events.filter(({ event }) => event.seq > since);
+    const past = { history: { ...historyOf(kept), since }, tickers, start: { index, tsMs }, clock: new ManualClock() };
+    await readPastFills({ ...past, groupsPerTurn: 1_000, recentFills: 10, tradesKept: 1_000, isStopped: () => false });
+    const volumes = (): (bigint | null)[] => Array.from(tickers.all(), ({ volume }) => volume);
+    tickers.flush(tsMs);
+    const now = volumes();
+    tickers.flush(tsMs + DAY_SECONDS * 1_000);
+    return [now, volumes()];
+  };
+  const pools = [...fixture.feed.tickers.all()].length;
+  t.ok(pools > 0);
+  const [unknown, known] = [new Array<null>(pools).fill(null), new Array<bigint>(pools).fill(0n)];
+  t.strictSame(await volumesWith(1), [unknown, known], 'a day later they are');
+  t.strictSame(await volumesWith(0), [known, known]);
+});
+
 t.test('others get their turn while the log is read', async (t) => {
   const { fixture, events } = pastOf();
   const { index, tsMs } = fixture.engine;
