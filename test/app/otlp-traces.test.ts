@@ -1,3 +1,5 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import type { ReadableSpan, SpanExporter } from '@opentelemetry/sdk-trace';
 import t from 'tap';
 import { SpanQueue } from '../../src/app/otlp-traces.js';
@@ -59,4 +61,24 @@ t.test('a stop sends what waits and takes nothing more', async (t) => {
   await stopped;
   end(1);
   t.strictSame([batches, counts], [[2], { sent: 2, failed: 0, dropped: 1 }]);
+});
+
+/** Packages of OpenTelemetry that a new process has loaded after the import of that file. */
+async function loadedBy(file: string): Promise<string[]> {
+  const url = new URL(`../../src/${file}`, import.meta.url).href;
+  const script = `
+    import { createRequire } from 'node:module';
+    await import(${JSON.stringify(url)});
+    console.log(JSON.stringify(Object.keys(createRequire(import.meta.url).cache)));
+    process.exit();
+  `;
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script]);
+  const files = JSON.parse(stdout) as string[];
+  return [...new Set(files.flatMap((each) => /@opentelemetry\/([\w-]+)/.exec(each)?.[1] ?? []))];
+}
+
+t.test('the libraries are loaded where traces are on, and nowhere else', async (t) => {
+  // The library of the metrics has the interface inside.
+  t.strictSame(await loadedBy('main.js'), ['api']);
+  t.ok((await loadedBy('app/otlp-traces.js')).includes('sdk-trace'));
 });
