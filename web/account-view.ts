@@ -7,6 +7,7 @@ import {
 } from 'quotebook/client';
 import { contracts, drawn } from './amounts.js';
 import { cancelCall, closeCall } from './contract-calls.js';
+import { words } from './display.js';
 import { byId, create, fillRows, setText, tableRow } from './elements.js';
 import type { Market } from './market.js';
 import { nameOf, premiumText, premiumToken } from './option.js';
@@ -223,9 +224,4 @@ function idsByPool({ validQuotes, invalidQuotes }: OrdersResult): Map<string, He
 
 function asExpired(position: OptionBalances['expired'][number]) {
   return { ...position, isExpired: true };
-}
-
-/** A reason such as InsufficientCollateralBalance as words. */
-function words(reason: string): string {
-  return reason.replace(/\B([A-Z])/g, (letter) => ` ${letter.toLowerCase()}`);
 }

@@ -4,7 +4,7 @@ import { expiryTime } from './option.js';
 
 /** Parts of the page that a phone shows one at a time. */
 const TABS = ['options', 'book', 'trade', 'account', 'requests', 'activity'] as const;
-type Tab = (typeof TABS)[number];
+export type Tab = (typeof TABS)[number];
 
 /** How the reader wants the page: theme, density and time zone, kept by the browser, and on a phone the part shown. */
 export class Display {
@@ -73,6 +73,12 @@ export function durationText(ms: number): string {
     .slice(first, first + 2)
     .map(([count, unit]) => `${count} ${unit}`)
     .join(' ');
+}
+
+/** A reason such as InsufficientCollateralBalance or HEARTBEAT_MISSED as words. */
+export function words(reason: string): string {
+  if (reason === reason.toUpperCase()) return reason.replaceAll('_', ' ').toLowerCase();
+  return reason.replace(/\B([A-Z])/g, (letter) => ` ${letter.toLowerCase()}`);
 }
 
 /** When options with this expiration end, such as "expires 08:00 UTC, in 8 d 13 h". */

@@ -18,12 +18,14 @@ import { HistoryView } from './history-view.js';
 import { InboxView } from './inbox-view.js';
 import { LadderView } from './ladder-view.js';
 import { Market } from './market.js';
+import { Notices } from './notices.js';
 import { nameOf, premiumToken } from './option.js';
 import { PriceSteps } from './price-steps.js';
 import { QuoteView, type RequestedQuote } from './quote-view.js';
 import { coalesced } from './redraw.js';
 import { RfqView } from './rfq-view.js';
 import { ServerClock } from './server-clock.js';
+import { Shortcuts } from './shortcuts.js';
 import { StatusView } from './status-view.js';
 import { TAPE_ROWS, TapeView } from './tape-view.js';
 import { TicketView } from './ticket-view.js';
@@ -68,6 +70,7 @@ export class Session {
   readonly #ladder = new LadderView();
   readonly #depth = new DepthView();
   readonly #tape = new TapeView(this.#market);
+  readonly #notices = new Notices(this.#market);
   readonly #status = new StatusView();
   readonly #rfqs = new RfqView(this.#market, {
     clock: this.#clock,
@@ -75,6 +78,7 @@ export class Session {
     onTraded: () => void this.#account.refresh(),
   });
   readonly #ticket = new TicketView({
+    usdText: (pool, premium) => this.#market.usdText(pool, premium),
     onNeedsWallet: () => this.#parts.onNeedsWallet(),
     onTraded: () => void this.#account.refresh(),
     askMakers: (leg, taker) => this.#rfqs.ask([leg], taker),
@@ -131,6 +135,7 @@ export class Session {
   constructor(deployment: Deployment, parts: SessionParts) {
     this.#deployment = deployment;
     this.#parts = parts;
+    new Shortcuts((tab) => this.#display.show(tab));
     this.#trades = new TradesView(this.#market, deployment.chainId);
     this.#quote = new QuoteView({
       clock: this.#clock,
@@ -333,6 +338,7 @@ export class Session {
         this.#market.trade(event.body.poolAddress, BigInt(event.body.price));
       }
       this.#account.heard(event.body.provider);
+      if (this.#wallet !== null) this.#notices.heard(event, this.#wallet.address);
       this.#rfqs.heard(event.body.poolAddress);
       this.#seek(event.body.poolAddress, client);
       this.#drawMarket();

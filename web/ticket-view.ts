@@ -3,7 +3,7 @@ import { contracts, decimal, parseDecimal } from './amounts.js';
 import { allowanceOf, approveCall } from './contract-calls.js';
 import { timeText } from './display.js';
 import { byId, found, setText } from './elements.js';
-import { nameOf, normalizedPrice, premiumText, premiumToken, priceDigits } from './option.js';
+import { nameOf, normalizedPrice, premiumOf, premiumText, premiumToken, priceDigits } from './option.js';
 import { coalesced } from './redraw.js';
 import type { Leg } from './rfq-view.js';
 import { problemText, type Wallet } from './wallet.js';
@@ -15,6 +15,8 @@ const TERMS_EVERY_MS = 500;
 type Step = 'CONNECT' | 'APPROVE' | 'FILL' | null;
 
 interface TicketParts {
+  /** A premium in 1e-18 tokens as US dollars; empty: not known. */
+  readonly usdText: (pool: Pool, premium: bigint) => string;
   /** The user wants to trade, and has not connected a wallet. */
   readonly onNeedsWallet: () => void;
   /** The wallet has traded. */
@@ -173,16 +175,21 @@ export class TicketView {
     const isBuy = this.#side === 'ask';
     const asked = parseDecimal(this.#size.value) ?? 0n;
     const covered = BigInt(terms?.covered ?? 0);
-    const price = (value: string | null | undefined): string =>
-      pool === null || value == null
-        ? '–'
-        : `${premiumText(pool, BigInt(value), this.#side, priceDigits(pool, [BigInt(value)]))} ${premiumToken(pool)}`;
-    const paid = (field: 'fee' | 'premium' | 'pays'): string => {
+    const inUsd = (premium: bigint): string => {
+      const text = pool === null ? '' : this.#parts.usdText(pool, premium);
+      return text === '' ? '' : ` (${text})`;
+    };
+    const price = (value: string | null | undefined): string => {
+      if (pool === null || value == null) return '–';
+      const text = premiumText(pool, BigInt(value), this.#side, priceDigits(pool, [BigInt(value)]));
+      return `${text} ${premiumToken(pool)}${inUsd(premiumOf(pool, BigInt(value), this.#side))}`;
+    };
+    const paid = (field: 'fee' | 'premium' | 'pays', usd: (premium: bigint) => string = inUsd): string => {
       if (pool === null || terms?.approval == null) return '–';
       const sum = terms.legs.reduce((total, leg) => total + BigInt(leg[field]), 0n);
       // No token of the protocol has more than 18 decimals.
       const scaled = sum * 10n ** BigInt(18 - Math.min(18, terms.approval.decimals));
-      return `${decimal(scaled, 6, field === 'premium' && !isBuy ? 'DOWN' : 'UP')} ${premiumToken(pool)}`;
+      return `${decimal(scaled, 6, field === 'premium' && !isBuy ? 'DOWN' : 'UP')} ${premiumToken(pool)}${usd(scaled)}`;
     };
     setText(byId('ticket-covered'), terms === null ? '–' : `${contracts(covered)} of ${contracts(asked)}`);
     setText(byId('ticket-average'), price(terms?.averagePrice));
@@ -195,7 +202,7 @@ export class TicketView {
     setText(byId('ticket-note'), this.#note === '' ? this.#hint() : this.#note);
     const labels: Readonly<Record<NonNullable<Step>, string>> = {
       CONNECT: 'Connect a wallet to trade',
-      APPROVE: `Approve ${paid('pays')}`,
+      APPROVE: `Approve ${paid('pays', () => '')}`,
       FILL: `${isBuy ? 'Buy' : 'Sell'} ${contracts(covered)}`,
     };
     const step = this.#step;

@@ -59,7 +59,7 @@ await withPage(async ({ browser, service, maker, call }) => {
     t.comment(`longest tasks ${rounds.map(({ longestMs }) => longestMs.toFixed(0)).join()} ms`);
     t.comment(`busy ${rounds.map(({ busy }) => (busy * 100).toFixed(0)).join()} %`);
     t.comment(`heap ${heap.map((bytes) => (bytes / 1e6).toFixed(2)).join()} MB`);
-    t.ok(rate > EVENTS_PER_SECOND * 0.95, 'as many events as meant');
+    t.ok(rate > EVENTS_PER_SECOND * 0.9, 'as many events as meant');
     t.ok(median(rounds.map(({ longestMs }) => longestMs)) <= LONGEST_TASK_MS, 'no task is long');
     t.ok(median(rounds.map(({ busy }) => busy)) < 0.5, 'busy for less than half of the time');
     const half = Math.ceil(heap.length / 2);

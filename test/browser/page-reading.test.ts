@@ -143,6 +143,43 @@ await withPage(
       });
     });
 
+    await t.test('keys lead to the parts of the page, and can be turned off', async (t) => {
+      await inPage(t, browser, { service, options: { viewport: DESKTOP }, pool: put }, async (page) => {
+        const focused = (): Promise<string | null> => page.locator(':focus').getAttribute('id');
+        await page.keyboard.press('s');
+        t.equal(await focused(), 'ticket-size');
+        t.ok(await page.isChecked('#ticket-sell'));
+        await page.keyboard.press('b');
+        t.match(await page.inputValue('#ticket-size'), /b/, 'in a field a key writes');
+        await page.fill('#ticket-size', '1');
+        await page.locator('#ticket-size').blur();
+        for (const [key, id] of [
+          ['q', 'quote-bid'],
+          ['r', 'rfq-size'],
+          ['d', 'depth'],
+          ['h', 'history-at'],
+        ] as const) {
+          await page.keyboard.press(key);
+          t.equal(await focused(), id, key);
+          await page.locator(':focus').blur();
+        }
+        await page.keyboard.press('o');
+        t.equal(await page.locator(':focus').getAttribute('data-pool'), put.poolAddress);
+        await page.keyboard.press('?');
+        t.ok(await page.isVisible('#help'));
+        t.equal(await page.locator('#help dt').count(), 10);
+        await page.keyboard.press('s');
+        t.ok(await page.isVisible('#help'), 'a dialog keeps the keys');
+        await page.keyboard.press('Escape');
+        await page.click('header summary');
+        await page.uncheck('#shortcuts');
+        await page.reload();
+        await page.waitForSelector('#pool[aria-busy=false]');
+        await page.keyboard.press('?');
+        t.ok(await page.isHidden('#help'));
+      });
+    });
+
     await t.test('amounts are short, and none that is there looks like nothing', async (t) => {
       const [, , other] = service.chain.pools;
       if (other === undefined) throw new Error('a chain has pools');

@@ -120,6 +120,7 @@ await withPage(async ({ browser, service, maker, put }) => {
       await until(page, '#ticket-note', 'Bought 1.50');
       await until(page, '#positions-rows', '1.5');
       await until(page, '#tape-rows', 'Fill');
+      t.equal(await page.locator('#notices > div').count(), 0, 'it was not of this wallet');
       await until(page, '#trades-rows tr', '1.50');
       t.match(await page.textContent('#trades-rows tr'), /bought0\.03000?1\.500x\w{6}…$/);
       await until(page, '#chart-middle', '1.50 traded');
@@ -161,6 +162,9 @@ await withPage(async ({ browser, service, maker, put }) => {
       await connect(page, 1);
       await until(page, '#quotes-rows', 'live');
       await page.click('#cancel-all');
+      await until(page, '#notices', 'on testWETH');
+      await until(page, '#notices', 'was cancelled on chain.');
+      await page.click('#notices button');
       await until(page, '#quotes-rows', 'has no public quotes');
       await until(page, '#ladder-rows .spread', 'no spread');
 
