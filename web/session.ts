@@ -105,7 +105,7 @@ export class Session {
       return void setText(byId('pool-unit'), `as it was at ${timeText(past.tsMs)}, not live`);
     }
     const filled = contracts(this.#market.filledIn24Hours(this.#pool));
-    setText(byId('pool-unit'), `in ${premiumToken(this.#pool)} per contract; ${filled} filled in 24 h`);
+    setText(byId('pool-unit'), `in ${premiumToken(this.#pool)}; ${filled} filled in 24 h`);
   });
   readonly #drawBook = coalesced(() => {
     if (this.#pool === null || this.#book === null) return;

@@ -10,7 +10,7 @@ import { browserPath, launch } from './browser.js';
 import { MarketMaker } from './market-maker.js';
 
 export const DESKTOP = { width: 1440, height: 1000 };
-/** Where pictures of the page are put; those of the README are made with `docs/images`. */
+/** Where pictures of tests are put, to look at. */
 const PICTURES = process.env.QUOTEBOOK_SCREENSHOTS ?? path.join('dist', 'screenshots');
 
 export interface Surroundings {

@@ -37,7 +37,12 @@ export class MarketMaker {
         ];
       }).flat(),
     );
-    const { failed } = await this.#client.rest.postQuotes(await Promise.all(offers));
+    await this.post(await Promise.all(offers));
+  }
+
+  /** Rejects when one is refused. */
+  async post(quotes: readonly PostedQuote[]): Promise<void> {
+    const { failed } = await this.#client.rest.postQuotes(quotes);
     const [first] = failed;
     if (first !== undefined) throw new Error(`a quote was refused: ${first.reason}`);
   }
