@@ -137,6 +137,14 @@ const SPENDING = failure(
 
 const PAGE = { about: 'A page', mediaType: 'text/html' };
 
+/** Of a route that changes the authorisations of a key. */
+const AUTHORIZED = {
+  200: { about: 'What the key may act for', schema: AuthorizationsResult },
+  400: BAD_REQUEST,
+  403: failure('The provider did not sign this for the key', 'invalid_signature', 'provider_not_authorized'),
+  409: failure('The provider has signed with the nonce before', 'nonce_spent'),
+};
+
 /** Of a route that publishes quotes. */
 const NOT_PUBLISHED = {
   503: failure(
@@ -419,10 +427,7 @@ export function orderbookDocs(limits: OrderbookDocLimits): RouteDoc[] {
         'The provider signs the id of the key (EIP-712), or has proven its address with it. The key may then set timers and fill limits that withdraw the quotes of the provider, until `deadline`.',
       body: AuthorizationBody,
       answers: {
-        200: { about: 'What the key may act for', schema: AuthorizationsResult },
-        400: BAD_REQUEST,
-        403: failure('The provider did not sign this for the key', 'invalid_signature', 'provider_not_authorized'),
-        409: failure('The provider has signed with the nonce before', 'nonce_spent'),
+        ...AUTHORIZED,
         429: failure('As many authorisations are in force as may be', 'too_many_protections', 'rate_limited'),
         503: NOT_WRITTEN,
       },
@@ -436,10 +441,7 @@ export function orderbookDocs(limits: OrderbookDocLimits): RouteDoc[] {
       description: 'Its timers end with it. The key needs no signature to give up its own authorisation.',
       body: AuthorizationBody,
       answers: {
-        200: { about: 'What the key may act for', schema: AuthorizationsResult },
-        400: BAD_REQUEST,
-        403: failure('The provider did not sign this for the key', 'invalid_signature', 'provider_not_authorized'),
-        409: failure('The provider has signed with the nonce before', 'nonce_spent'),
+        ...AUTHORIZED,
         503: NOT_WRITTEN,
       },
     },

@@ -25,7 +25,7 @@ export interface ProgressState {
 export interface ProgressOutput {
   /** Writes a line, where there is no terminal. */
   line(state: ProgressState): void;
-  /** Replaces the last line of a terminal; absent: there is none. '' takes the line away. */
+  /** Replaces the last line of a terminal; absent: it is no terminal. '' takes the line away. */
   readonly status?: ((text: string) => void) | undefined;
 }
 

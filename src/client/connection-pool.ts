@@ -75,7 +75,7 @@ export class ConnectionPool {
   }
 
   /**
-   * Opens a connection if there is none, which stays open; resolves when one is authorised. Rejects with RefusedError if
+   * Opens a connection unless one is there, and keeps it open; resolves when one is authorised. Rejects with RefusedError if
    * the key is refused, and with ConnectionLostError after `answerMs` or `close`.
    */
   connect(): Promise<void> {

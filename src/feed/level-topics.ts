@@ -247,7 +247,7 @@ interface LevelsRead {
   readonly body: PriceLevelsJson;
 }
 
-/** What a view shows of a book. */
+/** The part of a book that a view shows. */
 export function readLevels({ book }: Pick<CommittedBook, 'book'>, view: LevelView, hash: BookHash): LevelsRead {
   return levelsOf(new LevelWindow(book, view, hash));
 }

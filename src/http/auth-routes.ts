@@ -1,3 +1,4 @@
+import type { KeyCreation, RejectedMessage, SignInResult } from '../auth/sign-in.js';
 import type { Hex } from '../engine/quote.js';
 import type { NetRequest, NetRequestHead, NetResponse } from '../net/net.js';
 import {
@@ -13,11 +14,6 @@ import { compile } from '../wire/validation.js';
 import { readJson } from './parse.js';
 import { chainUnreachable, json, rateLimited, refuse } from './responses.js';
 import type { Caller, Route } from './router.js';
-
-type RejectedSignIn =
-  | { readonly type: 'INVALID'; readonly problem: string }
-  | { readonly type: 'NONCE_REJECTED' | 'UNAVAILABLE' }
-  | { readonly type: 'TOO_MANY'; readonly retryAfterMs: number };
 
 /** Keys for callers without one. */
 export interface SelfService {
@@ -38,26 +34,9 @@ export interface SignIns {
   verify(
     keyId: string,
     signed: { readonly message: string; readonly signature: Hex; readonly keep: 'session' | 'key' },
-  ): Promise<
-    | { readonly type: 'SIGNED_IN'; readonly address: Hex; readonly token: string; readonly expiresAtMs: number }
-    | { readonly type: 'PROVEN' | 'TOO_MANY_TAKERS' | 'KEY_REVOKED'; readonly address: Hex }
-    | RejectedSignIn
-  >;
+  ): Promise<SignInResult>;
   /** A key for the address that signed. `networkId` is what the nonce was issued to. */
-  createKey(
-    networkId: string,
-    signed: { readonly message: string; readonly signature: Hex },
-  ): Promise<
-    | {
-        readonly type: 'CREATED';
-        readonly address: Hex;
-        readonly id: string;
-        readonly key: string;
-        readonly replaced: boolean;
-      }
-    | { readonly type: 'FULL' | 'NETWORK_FULL' }
-    | RejectedSignIn
-  >;
+  createKey(networkId: string, signed: { readonly message: string; readonly signature: Hex }): Promise<KeyCreation>;
   /** By what stands in place of the API key. */
   signOut(token: string): Promise<'SIGNED_OUT' | 'NO_SESSION' | 'TOO_MANY' | 'UNAVAILABLE'>;
 }
@@ -128,7 +107,7 @@ export function authRoutes({ signIns, selfService, chainId, limits }: AuthRouteP
     }
   }
 
-  function rejected(request: NetRequest, result: RejectedSignIn): NetResponse {
+  function rejected(request: NetRequest, result: RejectedMessage): NetResponse {
     switch (result.type) {
       case 'INVALID':
         return refuse(request, { code: 'sign_in_rejected', param: 'message' }, result.problem);

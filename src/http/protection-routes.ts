@@ -255,7 +255,7 @@ export function protectionRoutes(parts: ProtectionRouteParts): {
 /** In place of a path where a call is of sockets alone. */
 export const CANCEL_ON_DISCONNECT = 'CANCEL_ON_DISCONNECT';
 
-/** What a body says of its provider's consent; a signature goes before a proof. */
+/** The provider's consent as a body states it; a signature goes before a proof. */
 export function consentOf(
   { nonce, deadline, signature, provider }: AuthorizationBody,
   caller: Caller,

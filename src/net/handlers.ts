@@ -52,7 +52,7 @@ export function refusalOfHead(
   }
 }
 
-/** What every socket of a server is held to. */
+/** Limits of every socket of a server. */
 export interface SocketBounds {
   readonly bufferedBytes: number;
   readonly drainMs: number;

@@ -37,7 +37,7 @@ export function openServiceManager(
   return new SystemdManager(relay, watchdogMs(environment), clock, onFailure);
 }
 
-/** Half of the time that the watchdog allows, as sd_watchdog_enabled(3) advises; null: there is none for this process. */
+/** Half of the time that the watchdog allows, as sd_watchdog_enabled(3) advises; null: this process has no watchdog. */
 function watchdogMs({ WATCHDOG_USEC: allowed, WATCHDOG_PID: pid }: Environment): number | null {
   if (allowed === undefined || !/^[1-9][0-9]*$/.test(allowed)) return null;
   return pid === undefined || Number(pid) === process.pid ? Number(allowed) / 2_000 : null;

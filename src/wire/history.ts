@@ -77,7 +77,7 @@ const Position = Type.Union(
 );
 const published = closed({ blockNumber: SafeUint, txHash: Hash, logIndex: SafeUint });
 
-/** What shows that the provider withdrew a quote. Each has its meaning in docs/reference/api.md. */
+/** Evidence that the provider withdrew a quote. Each has its meaning in docs/reference/api.md. */
 export const WITHDRAWAL_EVIDENCE = ['SIGNATURE', 'SESSION', 'RULE', 'NOT_RECORDED', 'NOT_SHOWN'] as const;
 
 const ProvenWithdrawal = closed(

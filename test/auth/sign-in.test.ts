@@ -91,7 +91,7 @@ t.test('a session ends no later than its message says', async (t) => {
   t.equal(keys.verify(result.token), 'NOT_FOUND');
 });
 
-t.test('a session ends with its key, and a token that was changed is none', async (t) => {
+t.test('a session ends with its key, and a changed token is invalid', async (t) => {
   const { keys, id, verify } = await signedUp();
   const result = await verify();
   if (result.type !== 'SIGNED_IN') throw new Error(result.type);

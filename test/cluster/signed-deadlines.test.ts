@@ -26,7 +26,7 @@ await market.publish(market.stranger.address, [offer]);
 const SIGNERS = { 'DELETE /quotes': signWithdrawal, 'POST /quotes/restore': signRestore } as const;
 type Operation = keyof typeof SIGNERS;
 
-/** What both answer to a message whose deadline is that far from the newest block. */
+/** The answers of both to a message whose deadline is that far from the newest block. */
 async function answers(operation: Operation, aheadSeconds: number) {
   // Engine time is that of a block which was just read: a second later such a deadline is one second nearer.
   await market.client.mine({ blocks: 1 });

@@ -213,7 +213,7 @@ interface FeedAnswers {
   readonly tickers: ReturnType<typeof tickersOf>;
 }
 
-/** What a feed that sees the whole log go by says after each record, by the record's index. */
+/** The state of a feed that reads the whole log, after each record, by the record's index. */
 async function answersOfFeed(depth: number): Promise<Map<number, FeedAnswers>> {
   const feed = new Feed({
     chainId: CHAIN_ID,

@@ -74,7 +74,7 @@ function hasTerms(command: Command): boolean {
   return command.type === 'PUBLISH_RFQ' && command.terms !== undefined;
 }
 
-/** What a provider signed is written after the other fields. */
+/** The signed message of a provider is written after the other fields. */
 function hasMessage(command: Command): boolean {
   return (command.type === 'WITHDRAW_QUOTES' || command.type === 'RESTORE_QUOTES') && command.message !== undefined;
 }

@@ -215,7 +215,7 @@ class ActiveAuthorization(TypedDict):
     provider: str
     #: Unix seconds.
     until: int
-    #: Of the timer that heartbeats set; 0: there is none.
+    #: Of the timer that heartbeats set; 0: not set.
     heartbeatSeconds: int
     #: Of CANCEL_ON_DISCONNECT; 0: it is off.
     disconnectSeconds: int
