@@ -114,9 +114,10 @@ await withPage(async ({ browser, service, maker, call, put }) => {
           await until(page, '#balances-rows', 'USDC');
           // Through the debugger, which the page's policy for scripts does not bind.
           await page.evaluate(axe);
-          const tabs = viewport === PHONE ? ['Options', 'Book', 'Trade', 'Account', 'Requests', 'Activity'] : [null];
-          for (const tab of tabs) {
-            if (tab !== null) await page.click(`#tabs button:has-text("${tab}")`);
+          const parts = viewport === PHONE ? ['Options', 'Book', 'Trade', 'Account', 'Requests', 'Activity'] : [null];
+          for (const tab of [...parts, 'list of keys']) {
+            if (tab === 'list of keys') await page.keyboard.press('?');
+            else if (tab !== null) await page.click(`#tabs button:has-text("${tab}")`);
             await page.waitForFunction(() => document.getAnimations().length === 0);
             const found = await page.evaluate(async () => {
               const { violations } = await (globalThis as unknown as Axe).axe.run();
