@@ -19,7 +19,8 @@ function createBucket({ js, options }: ClusterConnection, name: string): Promise
 /**
  * Values that only the leader changes, in a bucket of NATS KV: what keys and wallets have used of their days, what a
  * wallet means to send. Each change names the bucket's last sequence, and a new leader's first act is a change of its
- * own: from then on every change of a deposed one is rejected. A change resolves once a quorum has synced it.
+ * own: from then on every change of a deposed one is rejected. A change resolves once a quorum has synced it;
+ * until then it is sent again, for as long as the connection is open.
  */
 export class LeaderValues {
   readonly #cluster: ClusterConnection;
@@ -95,13 +96,14 @@ export class LeaderValues {
   }
 
   async #publish(name: string, value: Buffer, isRemoval: boolean): Promise<void> {
-    const { js, jsm } = this.#cluster;
+    const { js, jsm, nats } = this.#cluster;
     const head = headers();
     if (isRemoval) head.set(OPERATION, 'DEL');
     const subject = `$KV.${this.#bucket}.${keyOf(name)}`;
     const msgID = `${this.#lastSeq}-${name}`;
     for (;;) {
       if (this.#failed !== null) throw this.#failed;
+      if (nats.isClosed()) throw new ClusterError('UNREACHABLE', 'the connection to NATS was closed before the change');
       try {
         const expect = { lastSequence: this.#lastSeq };
         const { seq } = await js.publish(subject, value, { headers: head, msgID, expect });
