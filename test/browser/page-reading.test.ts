@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import t from 'tap';
 import type { Hex } from '../../src/engine/quote.js';
 import { RestClient } from '../e2e/rest-client.js';
@@ -309,6 +310,8 @@ await withPage(
         const best = '#ladder-rows .ask:nth-child(9)';
         await maker.ask(pool, ONE / 20n, 3n * ONE);
         await until(page, best, '0.05000');
+        // Engine time follows block timestamps, which are whole seconds: it may stand still for that long.
+        await pause(1_000);
         await maker.ask(pool, ONE / 25n, 7n * ONE);
         await until(page, best, '0.04000');
         // Of the engine, whose time goes on with the blocks.
