@@ -1,4 +1,5 @@
 import type { Static, TSchema } from 'typebox';
+import type { SigningRefusal } from '../auth/quote-signature.js';
 import { type Hex, type PoolKey, type SignedQuote, ZERO_ADDRESS } from '../engine/quote.js';
 import type { NetRequest, NetResponse } from '../net/net.js';
 import type { GasRefusal } from '../quota/gas-budget.js';
@@ -13,7 +14,6 @@ import {
   newQuotesBody,
   type NewQuoteJson,
   readQuoteId,
-  type SigningRefusal,
   vaultTradeBody,
 } from '../wire/trading.js';
 import { compile } from '../wire/validation.js';

@@ -1,5 +1,5 @@
 import { parseSignature } from 'viem';
-import type { QuoteSignature } from '../auth/quote-signature.js';
+import type { QuoteSignature, SigningRefusal } from '../auth/quote-signature.js';
 import type { ChainReader } from '../chain/contracts/chain-reader.js';
 import { isChainFailure } from '../chain/contracts/contract-errors.js';
 import { findPools } from '../chain/follow/pool-addresses.js';
@@ -7,7 +7,6 @@ import type { ChainSeconds, OptionSeries } from '../chain/options/option-series.
 import type { Hex, PoolKey, SignedQuote } from '../engine/quote.js';
 import { readNewExpiration } from '../wire/expiration.js';
 import type { OptionTerms } from '../wire/options.js';
-import type { SigningRefusal } from '../wire/trading.js';
 
 /** An order that the operator offers. Amounts in 1e-18. */
 export interface NewQuote extends OptionTerms {

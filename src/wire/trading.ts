@@ -1,6 +1,5 @@
 /** Requests of keys with the scope `operator` to the operator's wallet: orders, approvals, trades with vaults. */
 import Type, { type Static } from 'typebox';
-import type { PoolKey } from '../engine/quote.js';
 import { symbolOf, VaultMarket } from './options.js';
 import {
   Address,
@@ -16,15 +15,6 @@ import {
   text,
 } from './primitives.js';
 import { ReadableFailedQuote, ReadableInvalidQuote, ReadableQuote } from './readable.js';
-
-/** The first quote that cannot be signed, by its place; nothing was signed. `poolKey`: where its pool is the reason. */
-export interface SigningRefusal {
-  readonly type: 'REFUSED';
-  readonly index: number;
-  readonly code: 'invalid_parameter' | 'invalid_expiration' | 'invalid_pool_key' | 'pool_not_deployed';
-  readonly message: string;
-  readonly poolKey: PoolKey | null;
-}
 
 function optionFields(symbols: readonly string[]) {
   const symbol = symbolOf(symbols);

@@ -202,6 +202,8 @@ await t.test('trades older than `tradeDays` are gone, before a restart and after
   const options = { chain, walletKey: null, keepsLog: true, dataDir, limits };
   const first = await startTestService(options);
   const offer = await market.sign(call, { price: ONE / 11n });
+  // Of the second in which the log begins, it does not know all trades.
+  await market.moveTimeTo((await market.now()) + 2);
   await market.fill(taker.address, offer, ONE / 4n);
   const tradedAt = await market.now();
   const tradesOf = async ({ httpUrl, apiKey }: typeof first, more = '') => {
