@@ -1,4 +1,4 @@
-import { hashTypedData, type Hex, parseSignature, type TypedDataDefinition, zeroAddress } from 'viem';
+import { hashTypedData, type Hex, type TypedDataDefinition, zeroAddress } from 'viem';
 import type { PoolKeyJson, PostedQuoteJson } from '../wire/orderbook.js';
 import type { SideText } from '../wire/primitives.js';
 
@@ -63,7 +63,7 @@ export async function signQuote(
     primaryType: 'FillQuoteOB',
     message: { ...words, deadline: BigInt(deadline), salt: BigInt(salt) },
   } as const;
-  const { r, s, yParity } = parseSignature(await signer.signTypedData(typedData));
+  const signature = splitSignature(await signer.signTypedData(typedData));
   return {
     quoteId: hashTypedData(typedData),
     posted: {
@@ -74,10 +74,21 @@ export async function signQuote(
       size: size.toString(),
       deadline,
       salt,
-      signature: { r, s, v: yParity + V_OFFSET },
+      signature,
     },
   };
 }
 
-/** The contract takes 27 or 28. */
+const SIGNATURE = /^0x([0-9a-f]{64})([0-9a-f]{64})(00|01|1b|1c)$/;
+/** Wallets write 0 and 1 as well; contract and service take 27 and 28. */
 const V_OFFSET = 27;
+
+/**
+ * The parts of a signature of 65 bytes; `v` is 27 or 28. Throws TypeError for any other. `parseSignature` of viem does
+ * the same with a whole library for the curve, a third of the client in a browser.
+ */
+export function splitSignature(signature: Hex): { r: Hex; s: Hex; v: number } {
+  const [, r, s, v] = SIGNATURE.exec(signature.toLowerCase()) ?? [];
+  if (v === undefined) throw new TypeError('The signer gave no signature of 65 bytes');
+  return { r: `0x${r}`, s: `0x${s}`, v: V_OFFSET + (Number.parseInt(v, 16) % V_OFFSET) };
+}

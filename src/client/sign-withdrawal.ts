@@ -1,6 +1,7 @@
-import { type Hex, parseSignature, type TypedDataDefinition } from 'viem';
+import type { Hex, TypedDataDefinition } from 'viem';
 import type { AuthorizationBody, FillLimitBody } from '../wire/protections.js';
 import type { WithdrawalJson } from '../wire/withdrawals.js';
+import { splitSignature } from './sign-quote.js';
 
 const FIELDS = [
   { name: 'provider', type: 'address' },
@@ -148,9 +149,5 @@ async function signMessage(
     primaryType,
     message: { provider, ...fields, nonce, deadline: BigInt(deadline) },
   } as TypedDataDefinition<typeof WITHDRAWAL_TYPES, keyof typeof WITHDRAWAL_TYPES>);
-  const { r, s, yParity } = parseSignature(signature);
-  return { chainId, provider, nonce: nonce.toString(), deadline, signature: { r, s, v: yParity + V_OFFSET } };
+  return { chainId, provider, nonce: nonce.toString(), deadline, signature: splitSignature(signature) };
 }
-
-/** The service takes 27 or 28. */
-const V_OFFSET = 27;

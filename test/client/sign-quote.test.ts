@@ -4,6 +4,7 @@ import { privateKeyToAccount } from 'viem/accounts';
 import { toHex } from '../../src/auth/keccak256.js';
 import { QuoteDigest } from '../../src/auth/quote-signature.js';
 import { OrderbookClient, ZERO_ADDRESS } from '../../src/client/node.js';
+import { splitSignature } from '../../src/client/sign-quote.js';
 import { quote, ScriptedServer } from './scripted-server.js';
 
 const signer = privateKeyToAccount(`0x${'17'.repeat(32)}`);
@@ -64,4 +65,18 @@ t.test('an option that is there and undefined is one that is left out', async (t
   const options: object = { deadline: undefined, salt: undefined, taker: undefined };
   const { posted } = await client().signQuote(signer, pool, { ...terms('ask'), ...options });
   t.match(posted, { deadline: Date.UTC(2024, 0, 1) / 1000 + 3600, salt: Number, taker: ZERO_ADDRESS });
+});
+
+t.test('signatures are split into r, s and a v of 27 or 28, and others are refused', async (t) => {
+  const [r, s] = ['12'.repeat(32), '0a'.repeat(32)];
+  const split = (v: string): unknown => splitSignature(`0x${r}${s.toUpperCase()}${v}`);
+  for (const [v, wanted] of [
+    ['00', 27],
+    ['01', 28],
+    ['1b', 27],
+    ['1C', 28],
+  ] as const) {
+    t.strictSame(split(v), { r: `0x${r}`, s: `0x${s}`, v: wanted });
+  }
+  for (const v of ['', '02', '1d', '001b']) t.throws(() => split(v), TypeError);
 });
