@@ -134,8 +134,8 @@ export class Lease {
 
 /**
  * Tells that a holder has stopped: it did not renew its lease for as long as it may lead without. The servers end the
- * lease later, by up to 2 s (NATS 2.15). This member's own clock is enough: the holder sent the renewal before it was
- * seen here, and a renewal that comes after all makes the revision another one.
+ * lease later: only when its whole time to live has passed. This member's own clock is enough, because the holder sent
+ * the renewal before it was seen here, and a renewal that comes after all makes the revision another one.
  */
 class HolderWatch {
   readonly #options: Pick<LeaseOptions, 'clock' | 'ttlMs'>;

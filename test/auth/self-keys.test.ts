@@ -8,6 +8,7 @@ import { limits as defaultLimits } from '../../src/config/limits.js';
 import { systemRandom } from '../../src/system/clock.js';
 import { ManualClock } from '../system/manual-clock.js';
 import { MemoryKeyFiles } from './memory-key-files.js';
+import { signInParts } from './sign-in-parts.js';
 
 const DAY_MS = 86_400_000;
 const limits = { ...defaultLimits, selfKeys: 4, selfKeysPerNetwork: 2, selfKeyUnusedDays: 30 };
@@ -23,19 +24,7 @@ async function handingOut(files = new MemoryKeyFiles(), clock = new ManualClock(
     selfKeyUnusedDays: limits.selfKeyUnusedDays,
   });
   const proofs = new LocalProofStore(keys, clock, limits);
-  const signIn = new SignIn({
-    chainId: 42161,
-    domains: ['book.example'],
-    nonces: keys.sealed('nonce'),
-    proofs,
-    newKey: () => keys.newKey(),
-    startSession: (...session) => keys.startSession(...session),
-    sessionOf: (token) => keys.sessionOf(token),
-    isContractSignature: async () => false,
-    clock,
-    random: systemRandom,
-    limits,
-  });
+  const signIn = new SignIn(signInParts(keys, proofs, clock, limits));
   const ask = async (account = newAccount(), network: string = HOME, of = network): Promise<KeyCreation> => {
     const message = createSiweMessage({
       address: account.address,

@@ -8,6 +8,7 @@ import type { Hex } from '../../src/engine/quote.js';
 import { systemRandom } from '../../src/system/clock.js';
 import { ManualClock } from '../system/manual-clock.js';
 import { MemoryKeyFiles } from './memory-key-files.js';
+import { signInParts } from './sign-in-parts.js';
 
 const limits = {
   nonceMs: 60_000,
@@ -36,20 +37,7 @@ async function signedUp(options: Partial<SignInOptions> = {}) {
   const keys = await KeyStore.open({ files, clock, random: systemRandom, cacheSize: 10 });
   const { id, key } = await keys.create('free', 'a taker');
   const proofs: ProofStore = new LocalProofStore(keys, clock, limits);
-  const parts: SignInOptions = {
-    chainId: 42161,
-    domains: ['book.example'],
-    nonces: keys.sealed('nonce'),
-    proofs,
-    newKey: () => keys.newKey(),
-    startSession: (...session) => keys.startSession(...session),
-    sessionOf: (token) => keys.sessionOf(token),
-    isContractSignature: async () => false,
-    clock,
-    random: systemRandom,
-    limits,
-    ...options,
-  };
+  const parts: SignInOptions = { ...signInParts(keys, proofs, clock, limits), ...options };
   const signIn = new SignIn(parts);
   /** The message of that account's sign-in, or another one. */
   const message = (fields: Partial<MessageFields> = {}, by = account): string =>

@@ -14,7 +14,7 @@ const LANES = 2;
 /**
  * Chain and log are begun anew after so many kills: the book stays small, so the log records its hash often.
  */
-const KILLS_A_LOG = isLong ? 50 : 30;
+const KILLS_A_LOG = 50;
 const LOGS_A_LANE = isLong ? 5 : 1;
 const LONGEST_LIFE_MS = isLong ? 2_000 : 450;
 

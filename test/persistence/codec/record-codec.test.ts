@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { decode, encode as msgpack } from '@msgpack/msgpack';
 import * as fc from 'fast-check';
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { getAddress } from 'viem/utils';
 import type { ChainRole } from '../../../src/engine/command.js';
 import type { JournalRecord } from '../../../src/engine/ports.js';
@@ -22,6 +22,18 @@ function encode(value: JournalRecord): Buffer {
   out.clear(64);
   writer.write(value);
   return Buffer.from(out.view());
+}
+
+/** `golden`: the bytes of each record, in hexadecimal digits. */
+function compareGolden(t: Test, records: readonly JournalRecord[], golden: readonly string[]): void {
+  t.strictSame(
+    records.map((each) => encode(each).toString('hex')),
+    golden,
+  );
+  t.strictSame(
+    golden.map((bytes) => reader.read(Buffer.from(bytes, 'hex'))),
+    records,
+  );
 }
 
 t.test('what is written is read back, field by field', async () => {
@@ -167,14 +179,7 @@ t.test('golden bytes: records with trades are written and read so by every later
       '940a0dc03c',
     ].join(''),
   ];
-  t.strictSame(
-    tradeRecords.map((each) => encode(each).toString('hex')),
-    golden,
-  );
-  t.strictSame(
-    golden.map((bytes) => reader.read(Buffer.from(bytes, 'hex'))),
-    tradeRecords,
-  );
+  compareGolden(t, tradeRecords, golden);
 });
 
 t.test(
@@ -201,14 +206,7 @@ t.test(
         '00000000000000000000000090c414a00000000000000000000000000000000000002003c40814d1120d7b16000000c0',
       ].join(''),
     ];
-    t.strictSame(
-      rfqRecords.map((each) => encode(each).toString('hex')),
-      golden,
-    );
-    t.strictSame(
-      golden.map((bytes) => reader.read(Buffer.from(bytes, 'hex'))),
-      rfqRecords,
-    );
+    compareGolden(t, rfqRecords, golden);
   },
 );
 
@@ -226,14 +224,7 @@ t.test('golden bytes: records with signed messages are written and read so by ev
     '950809cf0000018bcfe56800960bc414a00000000000000000000000000000000000001091c4201d000000000000000000000000000000000000000000000000000000000000010092c40107ce6553f13c9492c4201d00000000000000000000000000000000000000000000000000000000000001c4201d00000000000000000000000000000000000000000000000000000000000002c4201d00000000000000000000000000000000000000000000000000000000000003c4201d000000000000000000000000000000000000000000000000000000000000041c90',
     '950809cf0000018bcfe56800950cc414a00000000000000000000000000000000000001091c4201d0000000000000000000000000000000000000000000000000000000000000192c40107ce6553f13c9492c4201d00000000000000000000000000000000000000000000000000000000000001c4201d00000000000000000000000000000000000000000000000000000000000002c4201d00000000000000000000000000000000000000000000000000000000000003c4201d000000000000000000000000000000000000000000000000000000000000041c90',
   ];
-  t.strictSame(
-    records.map((each) => encode(each).toString('hex')),
-    golden,
-  );
-  t.strictSame(
-    golden.map((bytes) => reader.read(Buffer.from(bytes, 'hex'))),
-    records,
-  );
+  compareGolden(t, records, golden);
 });
 
 t.test('golden bytes: records that set protections are written and read so by every later program', async (t) => {
@@ -269,14 +260,7 @@ t.test('golden bytes: records that set protections are written and read so by ev
     '950709cf0000018bcfe568009610c414a000000000000000000000000000000000000010c414a000000000000000000000000000000000000900ce6553f15a93c4081bc16d674ec80000033cc090',
     '950709cf0000018bcfe568009610c414a000000000000000000000000000000000000010c414a000000000000000000000000000000000000900ce6553f15ac092c40107ce6553f13c90',
   ];
-  t.strictSame(
-    records.map((each) => encode(each).toString('hex')),
-    golden,
-  );
-  t.strictSame(
-    golden.map((bytes) => reader.read(Buffer.from(bytes, 'hex'))),
-    records,
-  );
+  compareGolden(t, records, golden);
 });
 
 t.test('a newer version is refused by its number', async (t) => {
