@@ -144,6 +144,8 @@ const { seq, tsMs } = (await all.get(`/book/${pool.poolAddress}?chainId=${chainI
   readonly tsMs: number;
 };
 const block = Number(await market.client.getBlockNumber());
+/** The settlement chain is read to it some time after the event of the stream. */
+await until(async () => (await all.get(`/tickers?chainId=${chainId}&asOfBlock=${block}`)).status === 200);
 /** Points of the past at which all of it was there. */
 const pasts = [`asOfSeq=${seq}`, `asOfBlock=${block}`, `asOfTime=${tsMs}`] as const;
 
