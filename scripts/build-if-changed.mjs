@@ -9,13 +9,15 @@ const root = path.dirname(path.dirname(new URL(import.meta.url).pathname));
 const stamp = path.join(root, 'dist/start.stamp');
 const BUILT = ['dist/src/cli/quotebook.js', 'dist/web/app.js'];
 
-const sources = ['src', 'web', 'scripts/build-page.mjs', 'tsconfig.json', 'tsconfig.build.json', 'package-lock.json'];
+const sources = ['src', 'web', 'tsconfig.json', 'tsconfig.build.json', 'package-lock.json'];
+for (const each of ['build-page', 'bundle-libraries']) sources.push(`scripts/${each}.mjs`);
 const now = sources.flatMap(filesIn).sort().map(described).join('\n');
 const isBuilt = BUILT.every((file) => existsSync(path.join(root, file)));
 if (!isBuilt || !existsSync(stamp) || readFileSync(stamp, 'utf8') !== now) {
   const run = (...args) => execFileSync(process.execPath, args, { cwd: root, stdio: 'inherit' });
   const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc');
   run(tsc, '-p', 'tsconfig.build.json', '--noCheck');
+  run('scripts/bundle-libraries.mjs');
   run('scripts/build-page.mjs');
   mkdirSync(path.dirname(stamp), { recursive: true });
   writeFileSync(stamp, now);
