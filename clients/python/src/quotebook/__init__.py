@@ -1,5 +1,6 @@
 """Client of a Quotebook service: signing of quotes, HTTP routes, and the numbered feed."""
 
+from .api_key import request_api_key
 from .books import Level, LevelBook, QuoteBook
 from .client import Client
 from .consent import (
@@ -70,6 +71,7 @@ __all__ = [
     "domain_separator",
     "quote_digest",
     "recover_signer",
+    "request_api_key",
     "sign_fill_limit",
     "sign_key_authorization",
     "sign_key_revocation",

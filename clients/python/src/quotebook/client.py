@@ -7,7 +7,6 @@ import time
 from collections.abc import Iterable, Mapping
 from types import TracebackType
 from typing import Any, Literal, TypeVar, cast
-from urllib.parse import urlsplit
 
 from .calls import SocketCalls
 from .feed import (
@@ -24,7 +23,7 @@ from .feed import (
     ask_once,
 )
 from .rest import Rest
-from .sign_in import Credentials, Session, sign_in_message
+from .sign_in import Credentials, Session, sign_nonce
 from .signing import Account, QuoteTerms, SignedQuote
 from .wire import (
     ZERO_ADDRESS,
@@ -91,14 +90,10 @@ class Client:
         From then on calls and new connections use the session. With `keep="key"` the API key has proven the address.
         `domain` is the host that the signer means, by default that of the client's URL.
         """
-        service = urlsplit(self._url)
-        meant = domain or service.netloc
-        uri = f"{service.scheme}://{meant}" if meant == service.netloc else f"https://{meant}"
-        nonce = await self.rest.sign_in_nonce()
-        message = sign_in_message(
-            domain=meant, uri=uri, address=account.address, chain_id=self._chain_id, nonce=nonce
+        message, signature = await sign_nonce(
+            self.rest.sign_in_nonce, account, url=self._url, domain=domain, chain_id=self._chain_id
         )
-        result = await self.rest.verify_sign_in(message, account.sign_message(message), keep=keep)
+        result = await self.rest.verify_sign_in(message, signature, keep=keep)
         token, expires_at = result["token"], result["expiresAt"]
         if token is not None and expires_at is not None:
             self._credentials.session = Session(result["address"], token, expires_at)

@@ -19,6 +19,7 @@ from .wire import (
     Authorizations,
     Book,
     CheckedQuote,
+    CreatedKey,
     DeployedPools,
     FillLimit,
     FillLimits,
@@ -341,6 +342,14 @@ class Rest:
         """Proves an address with a signed message."""
         body = {"message": message, "signature": signature, "keep": keep}
         return cast(VerifiedSignIn, await self._post("/auth/verify", body))
+
+    async def create_key_nonce(self) -> str:
+        """For one `create_key`; `request_api_key` does all of it."""
+        return cast(str, (await self._post("/auth/keys/nonce", {}))["nonce"])
+
+    async def create_key(self, message: str, signature: str) -> CreatedKey:
+        """Creates an API key of the self tier for the address that signed."""
+        return cast(CreatedKey, await self._post("/auth/keys", {"message": message, "signature": signature}))
 
     async def end_session(self) -> bool:
         """Ends the session whose token is sent as the key. False: it was an API key."""

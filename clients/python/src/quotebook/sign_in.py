@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
+from urllib.parse import urlsplit
 
 from .errors import QuotebookError
-from .signing import checksum_address
+from .signing import Account, checksum_address
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,20 @@ class Credentials:
         return refused != self.current
 
 
-def sign_in_message(*, domain: str, uri: str, address: str, chain_id: str, nonce: str) -> str:
+async def sign_nonce(
+    ask_nonce: Callable[[], Awaitable[str]], account: Account, *, url: str, domain: str | None, chain_id: str
+) -> tuple[str, str]:
+    """Asks the service at `url` for a nonce; the message with it, and its signature."""
+    service = urlsplit(url)
+    meant = domain or service.netloc
+    uri = f"{service.scheme}://{meant}" if meant == service.netloc else f"https://{meant}"
+    message = _sign_in_message(
+        domain=meant, uri=uri, address=account.address, chain_id=chain_id, nonce=await ask_nonce()
+    )
+    return message, account.sign_message(message)
+
+
+def _sign_in_message(*, domain: str, uri: str, address: str, chain_id: str, nonce: str) -> str:
     """The text that the owner of the address signs."""
     # The server chooses the nonce: it must not bring other lines into what is signed.
     if re.fullmatch("[0-9A-Za-z]{8,200}", nonce) is None:

@@ -417,6 +417,19 @@ class VerifiedSignIn(TypedDict):
     expiresAt: int | None
 
 
+class CreatedKey(TypedDict):
+    #: Names the key to others.
+    id: str
+    #: The API key. It is shown this once.
+    key: str
+    tier: Literal["self"]
+    address: str
+    #: The address had a key, which is refused from now on.
+    replaced: bool
+    #: Days without a request until the key expires.
+    unusedDays: int
+
+
 class Readiness(TypedDict):
     ready: bool
     reasons: list[str]
