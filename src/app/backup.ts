@@ -3,16 +3,8 @@ import path from 'node:path';
 import { LEDGER, PROOFS, SECRET, SELF_KEYS } from '../auth/key-store.js';
 import { parseLedger } from '../auth/key-file.js';
 import type { Random } from '../engine/ports.js';
-import {
-  type Disk,
-  isMissing,
-  type Logger,
-  PersistenceError,
-  readStart,
-  readWhole,
-  writeNew,
-  writeWhole,
-} from '../persistence/disk/disk.js';
+import type { Disk, Logger } from '../persistence/disk/disk.js';
+import { isMissing, PersistenceError, readStart, readWhole, writeNew, writeWhole } from '../persistence/disk/disk.js';
 import { checkJsonStore, STORE_FORMAT } from '../persistence/disk/json-store.js';
 import { nodeDiskAt, openNodeDisk } from '../persistence/disk/node-disk.js';
 import { segmentName, segmentNumbers, snapshotIndexes, snapshotName } from '../persistence/format/file-names.js';

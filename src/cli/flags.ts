@@ -1,13 +1,7 @@
 import { parseArgs } from 'node:util';
 import { BUILT_IN_PROFILES, readProfileFile } from '../config/profile-file.js';
-import {
-  flagOf,
-  type Setting,
-  type SettingName,
-  settingNames,
-  type Settings,
-  settingTable,
-} from '../config/setting-table.js';
+import type { Setting, SettingName, Settings } from '../config/setting-table.js';
+import { flagOf, settingNames, settingTable } from '../config/setting-table.js';
 import { loadSettings, nearest, type ReadSettings, type ReadText } from '../config/settings.js';
 import { readWalletKey } from '../config/wallet-key.js';
 import { type CommandIo, UsageError } from './run.js';

@@ -62,10 +62,14 @@ export const InstrumentsResult = Type.Array(InstrumentJson, { description: 'In t
  */
 export const NoQuery = closed({});
 
-/** Options of tokens that the chain has. */
-function optionsOf(symbols: readonly string[], maxOptions: number) {
+/** An option of tokens that the chain has. */
+export function optionFields(symbols: readonly string[]) {
   const symbol = symbolOf(symbols);
-  return Type.Array(closed({ ...option, base: symbol, quote: symbol }), { minItems: 1, maxItems: maxOptions });
+  return { ...option, base: symbol, quote: symbol };
+}
+
+function optionsOf(symbols: readonly string[], maxOptions: number) {
+  return Type.Array(closed(optionFields(symbols)), { minItems: 1, maxItems: maxOptions });
 }
 
 /** `maxOptions`: most pools in one request. */

@@ -1,25 +1,18 @@
 /** Requests of keys with the scope `operator` to the operator's wallet: orders, approvals, trades with vaults. */
 import Type, { type Static } from 'typebox';
-import { symbolOf, VaultMarket } from './options.js';
+import { optionFields, symbolOf, VaultMarket } from './options.js';
 import {
   Address,
   closed,
   DecimalNumber,
   DecimalText,
   Direction,
-  Expiration,
   Hash,
-  OptionType,
   PriceNumber,
   SideText,
   text,
 } from './primitives.js';
 import { ReadableFailedQuote, ReadableInvalidQuote, ReadableQuote } from './readable.js';
-
-function optionFields(symbols: readonly string[]) {
-  const symbol = symbolOf(symbols);
-  return { base: symbol, quote: symbol, expiration: Expiration, strike: DecimalNumber, type: OptionType };
-}
 
 /** So much time that a deadline is a safe integer whatever the day: 100 years. */
 const MAX_LIFE_SECONDS = 3_153_600_000;
