@@ -16,7 +16,7 @@ import {
 } from '../wire/options.js';
 import { formatDecimal } from '../wire/primitives.js';
 import { type Check, compile } from '../wire/validation.js';
-import { type BadInput, readJson, readQuery } from './parse.js';
+import { type BadInput, readAmounts, readQuery } from './parse.js';
 import { BAD_EXPIRATION, chainUnreachable, gasRefused, json, notNow, noWallet, refuse } from './responses.js';
 import type { Caller, Route } from './router.js';
 
@@ -213,10 +213,8 @@ function optionsReader(
   return (request) => {
     const query = readQuery(request, checkQuery, queryPairs);
     if (!query.ok) return query;
-    const parsed = readJson(request.body, bodyParts);
-    if (!parsed.ok) return parsed;
-    const body = check(parsed.value);
-    if (!body.ok) return { ok: false, code: 'invalid_parameter', error: body.errors };
+    const body = readAmounts(request.body, check, bodyParts);
+    if (!body.ok) return body;
     return { ok: true, options: body.value, terms: body.value.map(readOption) };
   };
 }

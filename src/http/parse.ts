@@ -1,5 +1,6 @@
 import type { NetRequestHead } from '../net/net.js';
 import { parseQuery } from '../wire/query.js';
+import { isExactNumber } from '../wire/primitives.js';
 import type { Check, SchemaError } from '../wire/validation.js';
 
 export type JsonBody = { readonly ok: true; readonly value: unknown } | BadInput<'malformed_body'>;
@@ -20,21 +21,51 @@ const utf8 = new TextDecoder('utf-8', { fatal: true });
 export function readJson(body: Uint8Array, maxParts: number): JsonBody {
   if (body.length > maxParts && hasMoreParts(body, maxParts)) {
     const message = `must NOT have more than ${maxParts} objects, arrays and fields`;
-    return refused({ keyword: 'maxParts', params: { limit: maxParts }, message });
+    return refused('maxParts', { limit: maxParts }, message);
   }
   try {
     return { ok: true, value: JSON.parse(utf8.decode(body)) };
   } catch {
-    return refused({ keyword: 'json', params: {}, message: 'must be JSON' });
+    return refused('json', {}, 'must be JSON');
   }
 }
 
-function refused({ keyword, params, message }: Pick<SchemaError, 'keyword' | 'params' | 'message'>): JsonBody {
-  return {
-    ok: false,
-    code: 'malformed_body',
-    error: [{ keyword, instancePath: '', schemaPath: '#', params, message }],
-  };
+/** Of a number that a refusal repeats. */
+const NUMBER_CHARACTERS = 80;
+
+/**
+ * The body of a route whose amounts are JSON numbers, checked. `JSON.parse` rounds a number that has more digits than a
+ * double holds, so such a body is refused: the amount would be another than the client wrote.
+ */
+export function readAmounts<T>(
+  body: Uint8Array,
+  check: Check<T>,
+  maxParts: number,
+): { readonly ok: true; readonly value: T } | BadInput<'invalid_parameter' | 'malformed_body'> {
+  const parsed = readJson(body, maxParts);
+  if (!parsed.ok) return parsed;
+  const checked = check(parsed.value);
+  if (!checked.ok) return { ok: false, code: 'invalid_parameter', error: checked.errors };
+  const inexact = numbersIn(utf8.decode(body)).find((number) => !isExactNumber(number));
+  if (inexact === undefined) return checked;
+  const number = inexact.slice(0, NUMBER_CHARACTERS);
+  const message = `must NOT have numbers with more digits than a double holds: ${number} would be ${Number(inexact)}`;
+  return { ok: false, code: 'invalid_parameter', error: [ofBody('exactNumber', { number }, message)] };
+}
+
+/** As they are written in a text that is JSON. */
+function numbersIn(json: string): string[] {
+  // Texts are matched only to be skipped: there may be digits in them.
+  return (json.match(/"[^"\\]*(?:\\.[^"\\]*)*"|-?[0-9][0-9.eE+-]*/g) ?? []).filter((token) => !token.startsWith('"'));
+}
+
+function refused(...error: Parameters<typeof ofBody>): JsonBody {
+  return { ok: false, code: 'malformed_body', error: [ofBody(...error)] };
+}
+
+/** What is wrong with the body as a whole. */
+function ofBody(keyword: string, params: SchemaError['params'], message: string): SchemaError {
+  return { keyword, instancePath: '', schemaPath: '#', params, message };
 }
 
 const BRACE = 0x7b;

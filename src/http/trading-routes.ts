@@ -4,8 +4,8 @@ import { type Hex, type PoolKey, type SignedQuote, ZERO_ADDRESS } from '../engin
 import type { NetRequest, NetResponse } from '../net/net.js';
 import type { GasRefusal } from '../quota/gas-budget.js';
 import type { TokenCapRefusal } from '../quota/token-caps.js';
-import { NoQuery, type OptionTerms, readOption } from '../wire/options.js';
-import { formatDecimal, parseDecimal } from '../wire/primitives.js';
+import { NoQuery, type OptionTerms, readAmount, readOption } from '../wire/options.js';
+import { formatDecimal } from '../wire/primitives.js';
 import type { ReadableJson } from '../wire/readable.js';
 import {
   approvalsBody,
@@ -18,7 +18,7 @@ import {
 } from '../wire/trading.js';
 import { compile } from '../wire/validation.js';
 import { lower } from './orderbook-routes.js';
-import { readJson, readQuery } from './parse.js';
+import { readAmounts, readQuery } from './parse.js';
 import { notPublished, type PublishedItem, publishingRefused, type QuotePublishing } from './publish-route.js';
 import {
   BAD_EXPIRATION,
@@ -161,10 +161,8 @@ export function tradingRoutes(parts: TradingRouteParts): Route[] {
     return (request, caller) => {
       const query = readQuery(request, checkQuery, limits.queryPairs);
       if (!query.ok) return refuse(request, query.code, query.error);
-      const parsed = readJson(request.body, limits.bodyParts);
-      if (!parsed.ok) return refuse(request, parsed.code, parsed.error);
-      const body = checkBody(parsed.value);
-      if (!body.ok) return refuse(request, 'invalid_parameter', body.errors);
+      const body = readAmounts(request.body, checkBody, limits.bodyParts);
+      if (!body.ok) return refuse(request, body.code, body.error);
       if (trading === null || trading.hasWallet?.() === false) return noWallet(request);
       const refusal = trading.refusal();
       if (refusal !== null) return notNow(request, refusal);
@@ -202,7 +200,7 @@ export function tradingRoutes(parts: TradingRouteParts): Route[] {
     const lists = new IdLists(body.map(({ quoteId }) => quoteId));
     const fills = body.flatMap(({ quoteId: written, tradeSize }) => {
       const quoteId = readQuoteId(written);
-      return quoteId === null ? [] : [{ quoteId, size: readUnits(tradeSize) }];
+      return quoteId === null ? [] : [{ quoteId, size: readAmount(String(tradeSize)) }];
     });
     const result = fills.length === 0 ? NOTHING_TRADED : await wallet.fill(caller, fills);
     switch (result.type) {
@@ -250,7 +248,12 @@ export function tradingRoutes(parts: TradingRouteParts): Route[] {
   const tradeWithVault = acting(vaultTradeBody(symbols), async (request, caller, body, wallet) => {
     const { size, direction, premiumLimit, ...option } = body;
     const terms = readOption(option);
-    const order = { ...terms, size: readUnits(size), isBuy: direction === 'buy', premiumLimit: String(premiumLimit) };
+    const order = {
+      ...terms,
+      size: readAmount(String(size)),
+      isBuy: direction === 'buy',
+      premiumLimit: String(premiumLimit),
+    };
     const result = await wallet.tradeWithVault(caller, order);
     switch (result.type) {
       case 'TRADED': {
@@ -330,18 +333,11 @@ function readTerms({ side, size, price, deadline, taker = ZERO_ADDRESS, ...optio
   return {
     ...readOption(option),
     isBuy: side === 'bid',
-    size: readUnits(size),
-    price: readUnits(price),
+    size: readAmount(String(size)),
+    price: readAmount(String(price)),
     lifeSeconds: deadline,
     taker: lower(taker),
   };
-}
-
-/** In 1e-18; its schema has let no other number pass. */
-function readUnits(amount: number): bigint {
-  const units = parseDecimal(String(amount), 18);
-  if (typeof units !== 'bigint') throw new Error(`${amount} is no amount, and its schema let it pass`);
-  return units;
 }
 
 function published(

@@ -37,6 +37,26 @@ export function formatDecimal(units: bigint, decimals: number): string {
   return fraction === '' ? sign + whole : `${sign}${whole}.${fraction}`;
 }
 
+/**
+ * Whether a JSON number keeps its value as an ECMAScript number: the shortest text of that number, which stands for it
+ * ever after, is the same decimal. One that is too large for any number is not this question's: it becomes Infinity.
+ */
+export function isExactNumber(text: string): boolean {
+  const read = Number(text);
+  return !Number.isFinite(read) || significandOf(text) === significandOf(String(read));
+}
+
+/** Digits and exponent of a decimal number without its sign, the same for all ways to write it. */
+function significandOf(text: string): string {
+  const [, , whole = '', fraction = '', exponent = '0'] = NUMBER.exec(text) ?? [];
+  const digits = (whole + fraction).replace(/^0+/, '');
+  // Not by /0+$/: it takes quadratic time for many zeros with another digit behind them.
+  let length = digits.length;
+  while (digits[length - 1] === '0') length--;
+  if (length === 0) return '0';
+  return `${digits.slice(0, length)}e${Number(exponent) - fraction.length + digits.length - length}`;
+}
+
 /** Error of a keyword of our own, in the shape of AJV's errors. */
 export interface KeywordRefusal {
   readonly params: Readonly<Record<string, unknown>>;

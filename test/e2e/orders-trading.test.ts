@@ -8,6 +8,7 @@ import { RestClient } from './rest-client.js';
 import { startTestService } from './running-service.js';
 import { SocketClient } from './socket-client.js';
 import { untilAnswer } from '../until.js';
+import { optionOf } from './wire-option.js';
 
 const lines: Record<string, unknown>[] = [];
 const logger = pino({ level: 'info' }, { write: (line: string) => lines.push(JSON.parse(line) as never) });
@@ -248,6 +249,21 @@ await t.test('a body that is wrong is refused, and changes nothing', async (t) =
     'must NOT have additional properties',
   ]);
   const approval = '/account/collateral_approval';
+  const option = optionOf(chain, call);
+  const inexact = (body: unknown) => JSON.stringify(body).replace('0.25', '0.250000000000000001');
+  for (const [method, route, body] of [
+    ['PATCH', path, [{ tradeSize: 0.25, quoteId: id }]],
+    ['POST', path, [{ ...option, side: 'ask', size: 1, price: 0.25, deadline: 60 }]],
+    ['POST', approval, [{ token: 'testWETH', amt: 0.25 }]],
+    ['POST', '/vaults/trade', { ...option, size: 1, direction: 'buy', premiumLimit: 0.25 }],
+    ['POST', '/pool/annihilate', [{ ...option, strike: 0.25 }]],
+  ] as const) {
+    t.strictSame(
+      await first(method, route, inexact(body)),
+      [400, 'must NOT have numbers with more digits than a double holds: 0.250000000000000001 would be 0.25'],
+      `${method} ${route}`,
+    );
+  }
   t.strictSame(await first('POST', approval, [{ token: 'DOGE', amt: 1 }]), [
     400,
     `must match pattern "${chain.profile.tokens.map(({ symbol }) => `^${symbol}$`).join('|')}"`,

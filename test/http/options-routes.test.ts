@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import t from 'tap';
 import {
   type DeployedItem,
@@ -10,6 +11,7 @@ import {
 } from '../../src/http/options-routes.js';
 import type { GasRefusal } from '../../src/quota/gas-budget.js';
 import type { OptionTerms } from '../../src/wire/options.js';
+import { formatDecimal } from '../../src/wire/primitives.js';
 import { ask, requestOf } from './ask-route.js';
 import { tellsWhenToComeAgain } from './gas-refusals.js';
 
@@ -141,6 +143,29 @@ t.test('nothing is deployed when one option of the request is malformed', async 
   for (const bad of [{ ...option, type: 'p' }, { ...option, base: 'DOGE' }, { ...option, strike: 0 }, null]) {
     t.equal((await ask(routes, requestOf('POST', '/pools', [option, bad]))).status, 400);
   }
+  t.strictSame(deployments.asked, []);
+});
+
+t.test('a strike is deployed as it was written, or refused', async (t) => {
+  const deployments = deploying([{ type: 'CREATED', poolAddress: ADDRESS }]);
+  const routes = poolRoutes(noPools, deployments, symbols, limits);
+  const outcomes = { exact: 0, refused: 0 };
+  const strikes = fc.tuple(fc.bigInt({ min: 1n, max: 10n ** 24n }), fc.integer({ min: 0, max: 18 }));
+  await fc.assert(
+    fc.asyncProperty(strikes, async ([digits, dropped]) => {
+      const strike = digits - (digits % 10n ** BigInt(dropped)) + 10n ** 18n;
+      const body = JSON.stringify([option]).replace('1800', formatDecimal(strike, 18));
+      const { status, text } = await ask(routes, requestOf('POST', '/pools', body));
+      if (status === 200) {
+        outcomes.exact += 1;
+        t.equal(deployments.asked.pop()?.strike, strike);
+      } else {
+        outcomes.refused += 1;
+        t.match(JSON.parse(text), [{ keyword: 'exactNumber' }]);
+      }
+    }),
+  );
+  t.ok(outcomes.exact > 0 && outcomes.refused > 0);
   t.strictSame(deployments.asked, []);
 });
 

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import t from 'tap';
 import Type, { type TSchema } from 'typebox';
 import * as primitives from '../../src/wire/primitives.js';
-import { formatDecimal, keywords, MAX_UINT256, parseDecimal } from '../../src/wire/primitives.js';
+import { formatDecimal, isExactNumber, keywords, MAX_UINT256, parseDecimal } from '../../src/wire/primitives.js';
 import { compile } from '../../src/wire/validation.js';
 
 const MAX_UINT256_TEXT = String(2n ** 256n - 1n);
@@ -123,6 +123,38 @@ t.test('reads decimals as whole units', async (t) => {
   t.equal(parseDecimal('0012.50', 2), 1250n);
   t.equal(parseDecimal('-0.25', 2), -25n);
   t.equal(parseDecimal('0.000000000000000001', 18), 1n);
+});
+
+t.test('a JSON number is exact if its shortest text is the same decimal', async (t) => {
+  for (const text of [
+    '0',
+    '-0',
+    '0.10',
+    '1e23',
+    '1800.5',
+    '0.30000000000000004',
+    '1E-18',
+    '9007199254740991',
+    '5e-324',
+  ])
+    t.ok(isExactNumber(text), text);
+  for (const text of ['0.10000000000000001', '9007199254740993', '1.234567890123456789', '1e-400', '0.1e-330'])
+    t.notOk(isExactNumber(text), text);
+  const digits = (max: number) => fc.stringMatching(new RegExp(`^[0-9]{1,${max}}$`));
+  const written = fc.tuple(digits(20), digits(20), fc.integer({ min: -20, max: 10 }));
+  const numbers = fc.oneof(
+    written.map(([whole, fraction, exponent]) => `${BigInt(whole)}.${fraction}e${exponent}`),
+    fc.double({ noNaN: true, noDefaultInfinity: true, min: 1e-18, max: 1e30 }).map(String),
+  );
+  // In so small a unit that each of them is a whole number of it.
+  const units = (text: string) => parseDecimal(text, 45);
+  fc.assert(
+    fc.property(numbers, (text) => {
+      const [written, read] = [units(text), units(String(Number(text)))];
+      t.type(written, 'bigint');
+      t.equal(isExactNumber(text), written === read, text);
+    }),
+  );
 });
 
 t.test('reads exponents', async (t) => {
