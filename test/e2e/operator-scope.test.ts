@@ -7,6 +7,7 @@ import { MemoryKeyValueStore } from '../chain/memory-key-value-store.js';
 import { Market, ONE } from '../chain/dev/market.js';
 import { RestClient } from './rest-client.js';
 import { startTestService } from './running-service.js';
+import { untilAnswer } from '../until.js';
 import { optionOf } from './wire-option.js';
 
 const lines: Record<string, unknown>[] = [];
@@ -77,4 +78,17 @@ await t.test('over its cap a route sends nothing, for no key, while others go on
   t.equal(await longs(second), ONE);
   t.equal(acted().length, 1);
   t.equal((await desk.post('/pool/annihilate', [optionOf(chain, second)])).status, 200);
+});
+
+await t.test('a day after its first use the route sends again', async (t) => {
+  const { timestamp } = await market.client.getBlock();
+  await market.setSettlementPrice(second.poolKey, 40_000n * ONE);
+  await market.moveTimeTo(Math.max(Number(timestamp) + 86_400, second.poolKey.maturity));
+  const { body } = await untilAnswer(
+    () => desk.post('/pool/exercise', [optionOf(chain, second)]),
+    ({ status }) => status !== 429,
+  );
+  t.match(body, { success: [{ base: 'WBTC' }], failed: [] });
+  t.equal(await longs(second), 0n);
+  t.equal(acted().length, 2);
 });

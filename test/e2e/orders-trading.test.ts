@@ -296,3 +296,36 @@ await t.test('a key without the scope may do none of it', async (t) => {
     t.equal((await fetch(httpUrl + path, { method, body: '[]' })).status, 401);
   }
 });
+
+// The last: every quote before it is past after it.
+await t.test('a fill over its cap has a code and a time, after which it is filled', async (t) => {
+  const dayMs = 24 * 60 * 60_000;
+  const { base, strike } = call.poolKey;
+  const calls = chain.pools.filter(({ poolKey: key }) => key.base === base && key.strike === strike && key.isCallPool);
+  const last = calls.sort((a, b) => b.poolKey.maturity - a.poolKey.maturity)[0] ?? call;
+  const capped = await startTestService({ chain, tokensPerDay: ['testWETH=0.15'] });
+  t.teardown(() => capped.stop());
+  const client = new RestClient(capped.httpUrl, capped.apiKey);
+  const quoteId = await post(last, { size: 2n * ONE, deadline: last.poolKey.maturity });
+  const order = [{ tradeSize: 1, quoteId }];
+  const take = () => client.send('PATCH', '/orderbook/quotes', order, { accept: 'application/problem+json' });
+  await untilAnswer(take, ({ body }) => (body.success as unknown[] | undefined)?.length === 1);
+  const taken = await market.longs(last, operator);
+  const refused = await take();
+  t.match(refused, {
+    status: 429,
+    body: {
+      code: 'spend_cap_reached',
+      retryable: true,
+      detail: "The operator's wallet may not pay so much testWETH in a day",
+    },
+  });
+  const waitMs = Number(refused.headers.get('retry-after')) * 1000;
+  t.ok(waitMs > dayMs - 60_000 && waitMs <= dayMs, `${waitMs} ms`);
+  t.equal(await market.longs(last, operator), taken, 'nothing was filled');
+  const { timestamp } = await market.client.getBlock();
+  await market.moveTimeTo(Number(timestamp) + dayMs / 1000);
+  const next = await untilAnswer(take, ({ status }) => status !== 429);
+  t.strictSame([next.status, next.body], filled([quoteId]));
+  t.equal(await market.longs(last, operator), taken + ONE);
+});
