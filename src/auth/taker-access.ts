@@ -11,6 +11,14 @@ export interface Viewer {
 export const PRIVACIES = ['open', 'proven'] as const;
 export type Privacy = (typeof PRIVACIES)[number];
 
+/**
+ * The takers whose requests for quotes a filter lets through. Requests of hidden takers carry the zero address and may be
+ * anyone's, so a filter for that address asks for every taker. Undefined: the filter names none.
+ */
+export function takerOfRequests(taker: Hex | '*' | undefined): Hex | '*' {
+  return taker === undefined || taker === ZERO_ADDRESS ? '*' : taker;
+}
+
 /** The rule of who may see which taker's private quotes and requests. Every route and channel asks it. */
 export class TakerAccess {
   readonly privacy: Privacy;

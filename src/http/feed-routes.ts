@@ -1,4 +1,4 @@
-import type { TakerAccess } from '../auth/taker-access.js';
+import { type TakerAccess, takerOfRequests } from '../auth/taker-access.js';
 import type { Hex, Pool } from '../engine/quote.js';
 import type { NetRequest, NetResponse } from '../net/net.js';
 import { type PacedWork, UNPACED } from '../system/timers.js';
@@ -97,7 +97,7 @@ export function eventsRoute(
 /** The taker whose private quotes or requests are asked for; undefined: what every key sees. */
 function takerOf(query: EventsQuery | BookEventsQuery | TradeEventsQuery): EventsQuery['taker'] {
   if (query.channel === 'TRADES') return undefined;
-  return query.taker ?? (query.channel === 'RFQ' ? '*' : undefined);
+  return query.channel === 'RFQ' ? takerOfRequests(query.taker) : query.taker;
 }
 
 /** Books as the committed events leave them. */

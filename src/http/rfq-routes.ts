@@ -223,7 +223,12 @@ export function rfqRoutes(parts: RfqRouteParts): Route[] {
     const state = rfqs.get(query.value.rfqId);
     const isFor = state !== undefined && (state.terms.makers.length === 0 || state.terms.makers.includes(provider));
     if (!isFor) return unknownRfq(request, query.value.rfqId);
-    const text = JSON.stringify(rfqCompetition(state, provider));
+    const standing = rfqCompetition(state, provider);
+    // A maker that answers the request knows of it; to others it is its taker's.
+    if (standing.rank === null && !takers.maySee(caller, takerOf(state))) {
+      return unknownRfq(request, query.value.rfqId);
+    }
+    const text = JSON.stringify(standing);
     await parts.whenDurable();
     return json(text);
   }

@@ -1,4 +1,4 @@
-import type { TakerAccess } from '../auth/taker-access.js';
+import { type TakerAccess, takerOfRequests } from '../auth/taker-access.js';
 import type { CancelTimer, Clock } from '../engine/ports.js';
 import type { Hex } from '../engine/quote.js';
 import type { Feed } from '../feed/feed.js';
@@ -347,7 +347,7 @@ function noSize(type: string): MessageProblem {
 function takerOf(message: Follow): Hex | '*' | null {
   if (message.channel === 'TICKER' || message.channel === 'TRADES') return null;
   const { taker } = message.body;
-  return taker ?? (message.channel === 'RFQ' ? '*' : null);
+  return message.channel === 'RFQ' ? takerOfRequests(taker) : (taker ?? null);
 }
 
 function takerProblem(taker: Hex | '*' | null): MessageProblem {

@@ -63,17 +63,17 @@ const all = await known(allKey.key);
 const desk = await known(running.apiKey);
 const ofPage = await known(page.key);
 
-async function signIn(rest: RestClient, keep: 'session' | 'key'): Promise<VerifyResult> {
+async function signIn(rest: RestClient, keep: 'session' | 'key', account = taker): Promise<VerifyResult> {
   const { nonce } = (await rest.post('/auth/nonce', {})).body as { readonly nonce: string };
   const message = createSiweMessage({
-    address: taker.address,
+    address: account.address,
     domain: new URL(httpUrl).host,
     uri: httpUrl,
     version: '1',
     chainId: chain.chainId,
     nonce,
   });
-  const answer = await rest.post('/auth/verify', { message, signature: await taker.signMessage({ message }), keep });
+  const answer = await rest.post('/auth/verify', { message, signature: await account.signMessage({ message }), keep });
   if (answer.status !== 200) throw new Error(JSON.stringify(answer.body));
   return answer.body as unknown as VerifyResult;
 }
@@ -126,6 +126,12 @@ const request = {
 const opened = await ofTaker.post('/rfqs', request);
 if (opened.status !== 201) throw new Error(JSON.stringify(opened.body));
 const [{ rfqId }] = opened.body.rfqs as readonly [{ readonly rfqId: string }];
+/** Its taker is the zero address for everyone else. */
+const anonymous = { ...request, anonymous: true };
+const nobody = `0x${'0'.repeat(40)}`;
+if ((await ofTaker.post('/rfqs', { ...anonymous, clientId: 'anonymous' })).status !== 201) {
+  throw new Error('it was not opened');
+}
 
 /** A package of two legs, of the same session. */
 const straddleLegs = [...request.legs, { poolAddress: pool.poolAddress, side: 'bid', size: String(RFQ_SIZE) }];
@@ -265,6 +271,8 @@ const routes: Readonly<Record<string, Entry>> = {
     { query: `channel=RFQ&fromSeq=0&${ofPrivate}`, shownTo: BOTH },
     { query: 'channel=RFQ&fromSeq=0', shownTo: ['all'] },
     { query: 'channel=RFQ&fromSeq=0&taker=*', shownTo: ['all'] },
+    { query: `channel=RFQ&fromSeq=0&taker=${nobody}`, shownTo: ['all'] },
+    { query: `channel=QUOTES&fromSeq=0&taker=${nobody}`, shownTo: [] },
     { query: `channel=ORDERBOOK&fromSeq=0&${inPool}&${ofPrivate}`, shownTo: BOTH },
     { query: `channel=ORDERBOOK&fromSeq=0&${inPool}`, shownTo: [] },
     { query: `channel=ORDERBOOK&fromSeq=0&${inPool}&depth=5`, shownTo: [] },
@@ -483,6 +491,33 @@ await t.test('the history of a private quote is as one of an id that never was',
   t.strictSame(Object.keys(ofHidden.rest), Object.keys(before.rest));
 });
 
+await t.test(
+  'the competition for a request is as one of an id that never was, unless the maker answers it',
+  async (t) => {
+    const own = await ofTaker.post('/rfqs', { ...request, clientId: 'competition' });
+    const [{ rfqId: id }] = own.body.rfqs as readonly [{ readonly rfqId: string }];
+    const standing = async (rest: RestClient, of: string, provider: string) =>
+      (await rest.get(`/rfqs/${of}/competition?provider=${provider}`)).body;
+    const unknown = (of: string) => ({ message: `There is no request ${of} for this key` });
+    for (const of of [id, rfqId, 'f'.repeat(32)]) {
+      // It has proven the address that it names, and that is no taker's.
+      t.strictSame(await standing(desk, of, operatorAddress), unknown(of));
+    }
+    t.match(await standing(all, id, makerAddress), { rfqId: id, status: 'open', rank: null });
+    const { key } = await keys.create('paid', 'answering maker');
+    const ofMaker = await known(key);
+    await signIn(ofMaker, 'key', privateKeyToAccount(market.maker.privateKey));
+    t.strictSame(await standing(ofMaker, id, makerAddress), unknown(id));
+    await post({ taker: takerAddress, price: QUOTE_PRICE, size: QUOTE_SIZE });
+    // The oldest one for that taker, of either sender.
+    const [answered] = (
+      await Promise.all([ofTaker, all].map((rest) => rest.get(`/rfqs?chainId=${chainId}&status=quoted`)))
+    ).flatMap(({ body }) => body.rfqs as readonly { readonly rfqId: string }[]);
+    if (answered === undefined) throw new Error('the quote answers a request');
+    t.match(await standing(ofMaker, answered.rfqId, makerAddress), { status: 'quoted', rank: 1 });
+  },
+);
+
 interface SocketProbe {
   /** The body of the message, beside `chainId`. */
   readonly body: Readonly<Record<string, unknown>>;
@@ -503,6 +538,7 @@ const quotes: readonly SocketProbe[] = [
 const rfqs: readonly SocketProbe[] = [
   { body: { taker: taker.address }, shownTo: BOTH },
   { body: {}, shownTo: ['all'] },
+  { body: { taker: nobody }, shownTo: ['all'] },
   { body: { ...narrow, taker: taker.address }, shownTo: BOTH },
   { body: narrow, shownTo: ['all'] },
 ];
@@ -542,6 +578,7 @@ const messages: Readonly<Record<string, Readonly<Record<string, SocketEntry>>>> 
     'filter RFQ': [
       ...rfqs,
       { body: { snapshot: true }, shownTo: ['all'] },
+      { body: { taker: nobody, ...resumed }, shownTo: ['all'] },
       { body: { taker: taker.address, ...resumed }, shownTo: BOTH },
     ],
     'filterOrderbook ORDERBOOK': [
@@ -666,10 +703,12 @@ for (const [protocol, entries] of Object.entries(messages)) {
     }
     await post({ taker: takerAddress, price: QUOTE_PRICE, size: QUOTE_SIZE });
     await askForQuotes();
-    t.equal(
-      (await ofTaker.post('/rfqs', { ...request, clientId: `while-${protocol}`, legs: straddleLegs })).status,
-      201,
-    );
+    for (const [clientId, sent] of [
+      [`while-${protocol}`, { ...request, legs: straddleLegs }],
+      [`anonymous-${protocol}`, anonymous],
+    ] as const) {
+      t.equal((await ofTaker.post('/rfqs', { ...sent, clientId })).status, 201);
+    }
     // What is shown is waited for: what is not would have been sent in the same tick.
     for (const { socket, what } of followed.filter(({ isShown }) => isShown)) {
       for (let text = ''; !shows(text);) text = JSON.stringify(await socket.next());

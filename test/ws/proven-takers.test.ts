@@ -38,6 +38,7 @@ t.test('every taker at once takes the scope', async (t) => {
     ['QUOTES', { taker: '*' }],
     ['RFQ', { taker: '*' }],
     ['RFQ', {}],
+    ['RFQ', { taker: address(0) }],
   ] as const) {
     for (const protocol of [undefined, V2]) {
       const [proven, maker] = [given.authorized(goodKey, protocol), given.authorized(otherKey, protocol)];
