@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { Engine } from '../../src/engine/engine.js';
+import { OrderBook } from '../../src/engine/order-book.js';
 import { type Hex, type Order, sideOf, ZERO_ADDRESS } from '../../src/engine/quote.js';
 import type { CoverJson } from '../../src/wire/feed-messages.js';
 import { CommandMaker, MAKERS, POOLS, steps, TAKERS } from '../engine/random-commands.js';
@@ -24,7 +25,7 @@ const coverBody: fc.Arbitrary<CoverBody> = fc
     side: fc.constantFrom('bid' as const, 'ask' as const),
     size: fc.integer({ min: 1, max: 30 }).map(String),
     taker: fc.constantFrom(undefined, ...TAKERS),
-    provider: fc.constantFrom(undefined, ...MAKERS),
+    provider: fc.oneof({ weight: 3, arbitrary: fc.constant(undefined) }, fc.constantFrom(...MAKERS)),
   })
   .map((body) => JSON.parse(JSON.stringify(body)) as CoverBody);
 
@@ -41,14 +42,14 @@ function trueLegs(engine: Engine, { poolAddress, side, size, taker, provider }: 
     if (a.price !== b.price) return a.price < b.price ? -better : better;
     return a.origin.blockNumber - b.origin.blockNumber || a.origin.logIndex - b.origin.logIndex;
   });
-  const legs: { quoteId: Hex; fillableSize: string; take: string; price: bigint }[] = [];
+  const legs: { quoteId: Hex; fillableSize: string; take: string; price: bigint; deadline: number }[] = [];
   let rest = BigInt(size);
   for (const { quote, fillableSize } of offered) {
     if (rest === 0n || legs.length === maxLegs) break;
     const take = fillableSize < rest ? fillableSize : rest;
     rest -= take;
-    const { quoteId, price } = quote;
-    legs.push({ quoteId, fillableSize: fillableSize.toString(), take: take.toString(), price });
+    const { quoteId, price, deadline } = quote;
+    legs.push({ quoteId, fillableSize: fillableSize.toString(), take: take.toString(), price, deadline });
   }
   return legs;
 }
@@ -81,11 +82,21 @@ function follow(fixture: FeedFixture, protocol: string, body: CoverBody): CoverR
   return new CoverReader(socket, body);
 }
 
-t.test('at every commit the streamed cover equals the best quotes of the committed book', async () => {
+/** The average price that a cover of these legs has, by the words of the documentation. */
+function trueAverage(legs: ReturnType<typeof trueLegs>, side: 'bid' | 'ask'): string | null {
+  const covered = legs.reduce((sum, { take }) => sum + BigInt(take), 0n);
+  if (covered === 0n) return null;
+  const paid = legs.reduce((sum, { take, price }) => sum + BigInt(take) * price, 0n);
+  const isCut = side === 'ask' && paid % covered !== 0n;
+  return (paid / covered + (isCut ? 1n : 0n)).toString();
+}
+
+t.test('at every commit the streamed cover equals the query, and the best quotes of the committed book', async (t) => {
   const maxLegs = 4;
-  const joins = fc.array(fc.tuple(coverBody, fc.boolean(), fc.nat(40)), { minLength: 1, maxLength: 12 });
+  let found = 0;
+  const joins = fc.array(fc.tuple(coverBody, fc.boolean(), fc.nat(20)), { minLength: 6, maxLength: 12 });
   fc.assert(
-    fc.property(steps, joins, fc.array(fc.nat(3), { minLength: 1 }), (script, wishes, pauses) => {
+    fc.property(steps, joins, fc.array(fc.nat(1), { minLength: 1 }), (script, wishes, pauses) => {
       const fixture = new FeedFixture({ limits: { coverLegs: maxLegs } });
       const committed = new Engine({ reorgDepth: REORG_DEPTH, sha256 });
       const commands = new CommandMaker();
@@ -112,12 +123,25 @@ t.test('at every commit the streamed cover equals the best quotes of the committ
           if (reader.cover?.covered !== covered.toString()) throw new Error('another size is covered');
           if (reader.cover.shortfall !== (BigInt(reader.body.size) - covered).toString()) throw new Error('shortfall');
           if (reader.cover.worstPrice !== (legs.at(-1)?.price.toString() ?? null)) throw new Error('worst price');
+          if (reader.cover.averagePrice !== trueAverage(legs, reader.body.side)) throw new Error('average price');
+          const deadlines = legs.map(({ deadline }) => deadline);
+          if (reader.cover.deadline !== (legs.length === 0 ? null : Math.min(...deadlines)))
+            throw new Error('deadline');
+          // What GET /quotes answers from the committed state.
+          const answered = committed
+            .cover({ ...reader.body, size: BigInt(reader.body.size) })
+            .slice(0, maxLegs)
+            .map(({ quote, fillableSize }) => `${quote.quoteId} ${fillableSize}`);
+          const streamed = reader.cover.legs.map(({ quote }) => `${quote.quoteId} ${quote.fillableSize}`);
+          if (streamed.join() !== answered.join()) throw new Error(`GET /quotes: ${answered.join()}`);
+          found += answered.length;
         }
       }
       if (fixture.faults.length > 0) throw new Error('a port failed');
     }),
     { numRuns: 500, endOnFailure: true },
   );
+  t.ok(found > 1_000, `${found} legs were compared`);
 });
 
 t.test('the average price is weighted by size and rounded against the taker', (t) => {
@@ -213,9 +237,12 @@ t.test('a change touches only the covers that reach its price, of ten thousand',
   );
   const published: string[] = [];
   fixture.publish = (topic) => published.push(topic);
+  // Each cover that is computed looks for its pool.
+  const computed = t.capture(OrderBook.prototype, 'pool', OrderBook.prototype.pool);
   // Every hundredth size reaches the next price: just the covers of more than 9,800 contracts reach 198.
   fixture.do(offer(100, 198n));
   t.equal(published.filter((topic) => topic.startsWith('json:cover:')).length, 100, 'those that end at 199');
+  t.equal(computed().length, 200, 'and those that end at 198, behind which the quote is');
   for (const each of joined) fixture.feed.covers.leave(each);
   t.equal(fixture.feed.covers.size, 0);
   t.end();
