@@ -238,7 +238,7 @@ t.test('a change touches only the covers that reach its price, of ten thousand',
   const published: string[] = [];
   fixture.publish = (topic) => published.push(topic);
   // Each cover that is computed looks for its pool.
-  const computed = t.capture(OrderBook.prototype, 'pool', OrderBook.prototype.pool);
+  const computed = t.capture(OrderBook.prototype, 'pool', Reflect.get(OrderBook.prototype, 'pool') as () => unknown);
   // Every hundredth size reaches the next price: just the covers of more than 9,800 contracts reach 198.
   fixture.do(offer(100, 198n));
   t.equal(published.filter((topic) => topic.startsWith('json:cover:')).length, 100, 'those that end at 199');
