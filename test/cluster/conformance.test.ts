@@ -21,6 +21,8 @@ const SUITE = [
       'api-documents',
       'quote-history',
       'time-travel',
+      'cover',
+      'rfqs',
       'book-proof',
       'proven-takers',
       'withdrawals',
