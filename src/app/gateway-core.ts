@@ -171,6 +171,7 @@ export function openGatewayCore(
   const refusal = (): string | null => watch.missing(clock.monotonicMs()) ?? watch.news?.refusal ?? null;
 
   const publishing: QuotePublishing = {
+    mostQuotes: ({ tier }) => quotas.of(tier).quoteBurst,
     takeQuotes: (caller, count) => quotas.takeQuotes(caller, count),
     refusal() {
       const missing = watch.missing(clock.monotonicMs());

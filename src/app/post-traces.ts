@@ -86,6 +86,7 @@ export class PostTraces {
 
   publishing(publishing: QuotePublishing): QuotePublishing {
     return {
+      mostQuotes: (caller) => publishing.mostQuotes(caller),
       takeQuotes: (caller, count) => publishing.takeQuotes(caller, count),
       refusal: () => publishing.refusal(),
       dryRun: (quotes) => publishing.dryRun(quotes),

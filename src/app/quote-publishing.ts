@@ -22,7 +22,8 @@ export interface QuotePublishingParts {
 /** Publishing by the operator's wallet: refuses what cannot be published, and charges the caller's day for gas. */
 export function quotePublishing(parts: QuotePublishingParts): QuotePublishing {
   const { intake, dryRun, quotas, operatorGas, journal, chains, staleness } = parts;
-  const always: Pick<QuotePublishing, 'takeQuotes' | 'dryRun'> = {
+  const always: Pick<QuotePublishing, 'mostQuotes' | 'takeQuotes' | 'dryRun'> = {
+    mostQuotes: ({ tier }) => quotas.of(tier).quoteBurst,
     takeQuotes: (caller, count) => quotas.takeQuotes(caller, count),
     dryRun: (quotes) => dryRun.run(quotes),
   };

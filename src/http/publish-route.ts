@@ -43,6 +43,8 @@ export interface PublishingRefusal {
 }
 
 export interface QuotePublishing {
+  /** Most quotes that a request of the caller may have, however long it waits before. */
+  mostQuotes(caller: Caller): number;
   /** Takes so many quotes from what the caller has left. Returns 0, or for how many milliseconds there are too few. */
   takeQuotes(caller: Caller, count: number): number;
   /** Why nothing can be published now; null when it can. */
@@ -91,8 +93,8 @@ export function publishRoute(
     if (foreign >= 0) return refuse(request, 'unsupported_chain', chainNotServed(foreign, chainId));
     const refusal = isDryRun ? null : publishing.refusal();
     if (refusal !== null) return publishingRefused(request, refusal);
-    const retryAfterMs = publishing.takeQuotes(caller, body.value.length);
-    if (retryAfterMs > 0) return rateLimited(request, retryAfterMs);
+    const overQuota = quotesRefused(request, publishing, caller, body.value.length);
+    if (overQuota !== null) return overQuota;
     const quotes = body.value.map(toPublish);
     if (isLarge) await yieldToEventLoop();
     if (isDryRun) return dryRunAnswer(request, await publishing.dryRun(quotes));
@@ -128,6 +130,24 @@ export function publishRoute(
   }
 
   return { method: 'POST', path: '/quotes', needsKey: true, takesQuotes: true, handle: publish };
+}
+
+/** Takes so many quotes from what the caller has left, or says why not. */
+export function quotesRefused(
+  request: NetRequest,
+  publishing: QuotePublishing,
+  caller: Caller,
+  count: number,
+): NetResponse | null {
+  const limit = publishing.mostQuotes(caller);
+  if (count > limit) {
+    // Not 429: such a request would never be accepted.
+    const message = `must NOT have more than ${limit} items`;
+    const error = { keyword: 'maxItems', instancePath: '', schemaPath: '#/maxItems', params: { limit }, message };
+    return refuse(request, 'invalid_parameter', [error]);
+  }
+  const retryAfterMs = publishing.takeQuotes(caller, count);
+  return retryAfterMs > 0 ? rateLimited(request, retryAfterMs) : null;
 }
 
 export function publishingRefused(request: NetRequest, { code, message }: PublishingRefusal): NetResponse {

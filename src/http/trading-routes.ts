@@ -19,7 +19,13 @@ import {
 import { compile } from '../wire/validation.js';
 import { lower } from './orderbook-routes.js';
 import { readAmounts, readQuery } from './parse.js';
-import { notPublished, type PublishedItem, publishingRefused, type QuotePublishing } from './publish-route.js';
+import {
+  notPublished,
+  type PublishedItem,
+  publishingRefused,
+  type QuotePublishing,
+  quotesRefused,
+} from './publish-route.js';
 import {
   BAD_EXPIRATION,
   chainUnreachable,
@@ -27,7 +33,6 @@ import {
   json,
   notNow,
   noWallet,
-  rateLimited,
   refuse,
   unavailable,
 } from './responses.js';
@@ -184,8 +189,8 @@ export function tradingRoutes(parts: TradingRouteParts): Route[] {
       );
     }
     const { quotes } = signed;
-    const retryAfterMs = publishing.takeQuotes(caller, quotes.length);
-    if (retryAfterMs > 0) return rateLimited(request, retryAfterMs);
+    const overQuota = quotesRefused(request, publishing, caller, quotes.length);
+    if (overQuota !== null) return overQuota;
     const result = await publishing.submit(
       caller,
       quotes.map(({ pool, ...terms }) => ({ ...terms, poolKey: pool.poolKey })),

@@ -57,7 +57,7 @@ export class Quotas {
     return this.#take(holder, 'requests', 1);
   }
 
-  /** Takes all of `count` quotes or none. Returns as `takeRequest`; more than the burst never fit. */
+  /** Takes all of `count` quotes or none. Returns as `takeRequest`; more than `quoteBurst` never fit. */
   takeQuotes(holder: QuotaHolder, count: number): number {
     return this.#take(holder, 'quotes', count);
   }

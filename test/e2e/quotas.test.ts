@@ -34,11 +34,15 @@ await t.test('a POST of more quotes than are left is refused whole', async (t) =
   const [, maker] = chain.accounts;
   if (!pool || !maker) throw new Error('The local chain lacks pools or accounts');
   const three = await Promise.all([1, 2, 3].map(() => signQuote(maker.privateKey, pool)));
-  const refused = await client.post('/quotes', three);
+  const taken = await client.post('/quotes', three.slice(0, 1));
+  t.strictSame([taken.status, (taken.body.created as unknown[]).length], [201, 1]);
+  const refused = await client.post('/quotes', three.slice(1));
   t.strictSame([refused.status, refused.body], [429, { message: 'RATELIMITED' }]);
-  t.match(refused.headers.get('ratelimit'), /"quotes";r=2;t=60$/);
-  const taken = await client.post('/quotes', three.slice(0, 2));
-  t.strictSame([taken.status, (taken.body.created as unknown[]).length], [201, 2]);
+  t.match(refused.headers.get('ratelimit'), /"quotes";r=1;t=60$/);
+  const never = await client.post('/quotes', three, { accept: 'application/problem+json' });
+  t.match(never, { status: 400, body: { code: 'invalid_parameter', retryable: false } });
+  t.match(never.body.errors, [{ keyword: 'maxItems', message: 'must NOT have more than 2 items' }]);
+  t.equal(never.headers.get('retry-after'), null);
 });
 
 await t.test('a paid key has the quotas of its tier', async (t) => {

@@ -32,6 +32,7 @@ function served({
   let turns = 0;
   const route = publishRoute(
     {
+      mostQuotes: () => 5,
       takeQuotes(_, count) {
         left -= count;
         return left < 0 ? 1_500 : 0;
@@ -64,6 +65,21 @@ t.test('each quote is taken from what its caller has left, in a dry run, too', a
     const refused = await post([postedQuote, postedQuote], query);
     t.match(refused, { status: 429, text: '{"message":"RATELIMITED"}', headers: { 'retry-after': '2' } });
     t.strictSame(seen, query === '' ? { submitted: 2, checked: 0 } : { submitted: 0, checked: 2 });
+  }
+});
+
+t.test('more than fit at once are no matter of time, in a dry run neither', async (t) => {
+  for (const query of ['', '?dryRun=true']) {
+    const { seen, post } = served();
+    const refused = await post(Array(6).fill(postedQuote), query);
+    const message = 'must NOT have more than 5 items';
+    t.match(
+      [refused.status, JSON.parse(refused.text)],
+      [400, [{ keyword: 'maxItems', params: { limit: 5 }, message }]],
+    );
+    t.notOk('retry-after' in refused.headers);
+    t.equal((await post(Array(5).fill(postedQuote), query)).status, 200, 'nothing was taken');
+    t.equal(seen.submitted + seen.checked, 5);
   }
 });
 
