@@ -12,6 +12,7 @@ import { FrameType, readFrame } from '../../src/persistence/format/frame.js';
 import { firstChain } from '../../src/persistence/format/header.js';
 import { START } from '../engine/samples.js';
 import { SimDisk } from '../persistence/sim-disk.js';
+import { canonicalText } from '../simulation/canonical-text.js';
 import { SeededRandom } from '../simulation/seeded-random.js';
 import { SimClock } from '../simulation/sim-clock.js';
 import { optionsFor, silent } from '../simulation/simulated-log.js';
@@ -165,12 +166,9 @@ class Life {
 /** Of what a record says; the orders in its events change later. */
 function digest({ stamp, command, events }: JournalRecord): string {
   const told = events.map(({ type, seq }) => [type, seq]);
-  const text = JSON.stringify([stamp, command, told], (_, part: unknown) => {
-    if (typeof part === 'bigint') return `${part}n`;
-    if (part === null || typeof part !== 'object' || Array.isArray(part)) return part;
-    return Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1)));
-  });
-  return createHash('sha256').update(text).digest('hex');
+  return createHash('sha256')
+    .update(canonicalText([stamp, command, told]))
+    .digest('hex');
 }
 
 /** What the stream holds for its readers, by record. */

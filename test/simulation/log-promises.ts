@@ -5,6 +5,7 @@ import type { SyncMode } from '../../src/persistence/disk/disk.js';
 import type { OpenLog } from '../../src/persistence/recovery/open-log.js';
 import { newEngine, plain } from '../engine/samples.js';
 import type { Crash } from '../persistence/sim-disk.js';
+import { canonicalText } from './canonical-text.js';
 import type { Given, LogProcess } from './simulated-log.js';
 
 /** Checks a log's promises for acknowledged records, over all lives of the process. */
@@ -28,8 +29,9 @@ export class LogPromises {
     this.#given = [...this.#given, ...process.given];
     const told = this.#toldUnder(process.log.epoch);
     for (const event of process.toldEvents) {
-      assert.equal(told.get(event.seq) ?? textOf(event), textOf(event), `event ${event.seq} was another one`);
-      told.set(event.seq, textOf(event));
+      const text = textOf(event);
+      assert.equal(told.get(event.seq) ?? text, text, `event ${event.seq} was another one`);
+      told.set(event.seq, text);
     }
   }
 
@@ -68,13 +70,9 @@ export class LogPromises {
   }
 }
 
-/** As it was made: its order changes later. The fields of an object read from a log come in another order. */
+/** As it was made: its order changes later. */
 function textOf(event: EngineEvent): string {
-  return JSON.stringify(plain(event), (_, value: unknown) => {
-    if (typeof value === 'bigint') return String(value);
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
-    return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
-  });
+  return canonicalText(plain(event));
 }
 
 function stateOf(engine: Engine): object {
