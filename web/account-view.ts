@@ -4,11 +4,12 @@ import {
   type OrderbookClient,
   type OrderbookQuote,
   type OrdersResult,
+  type Pool,
 } from 'quotebook/client';
 import { contracts, drawn } from './amounts.js';
 import { cancelCall, closeCall } from './contract-calls.js';
 import { words } from './display.js';
-import { byId, create, fillRows, setText, tableRow } from './elements.js';
+import { byId, create, fillRows, setText, tableRow, withUsd } from './elements.js';
 import type { Market } from './market.js';
 import { nameOf, premiumText, premiumToken } from './option.js';
 import { throttled } from './redraw.js';
@@ -72,7 +73,9 @@ export class AccountView {
           [
             this.#name(quote.poolAddress),
             side,
-            pool === undefined ? '…' : premiumText(pool, price, side, this.#market.digits(pool, price)),
+            pool === undefined
+              ? '…'
+              : withUsd(this.#market.priceText(pool, price, side), this.#market.usdOfPrice(pool, price, side)),
             contracts(BigInt(quote.fillableSize)),
             state,
           ],
@@ -94,15 +97,16 @@ export class AccountView {
       const held = new Map(pools.map((pool, i) => [pool, holdingOf(trades[i]?.trades ?? [], address)]));
       const rows = positions.map((position) => {
         const { name, amount, exposure, token_address: pool, isExpired } = position;
+        const listed = this.#market.pool(pool.toLowerCase());
         const label = exposure === 'LONG' ? 'Exercise' : 'Settle';
         const close = (): void => void this.#send(closeCall(pool, exposure), `${label}d`);
         return tableRow(
           `${pool} ${exposure}`,
           [
-            name,
+            listed === undefined ? name : nameOf(listed),
             exposure.toLowerCase(),
             String(amount),
-            ...this.#profit(position, held.get(pool.toLowerCase())),
+            ...this.#worth(position, held.get(pool.toLowerCase())),
             isExpired ? 'expired' : 'open',
           ],
           isExpired ? [[label, close]] : [],
@@ -112,24 +116,36 @@ export class AccountView {
     });
   }
 
-  /** Average price of the wallet's own trades, the mark, and what closing at the mark would bring, without fees. */
-  #profit({ amount, exposure, token_address }: Position, holding: Holding | undefined): readonly (string | Node)[] {
+  /**
+   * Average price of the wallet's own trades, the mark, the value of the contracts at the mark (of sold ones below 0),
+   * and what closing at the mark would bring, without fees.
+   */
+  #worth({ amount, exposure, token_address }: Position, holding: Holding | undefined): readonly (string | Node)[] {
     const pool = this.#market.pool(token_address.toLowerCase());
-    if (pool === undefined) return ['–', '–', '–'];
+    if (pool === undefined) return ['–', '–', '–', '–'];
     const mark = this.#market.mark(pool);
     const digits = this.#market.digits(pool, mark ?? undefined);
-    const markText = mark === null ? '–' : premiumText(pool, mark, 'bid', digits);
     const sign = exposure === 'LONG' ? 1n : -1n;
     // Contracts that came otherwise, or were traded before the server's oldest trade, have no price here.
     const isKnown = holding !== undefined && Math.abs(drawn(holding.net * sign) - amount) < 1e-9;
     const average = isKnown ? averageOf(holding) : null;
-    if (average === null || holding === undefined) return ['–', markText, '–'];
-    const averageText = premiumText(pool, average, exposure === 'LONG' ? 'ask' : 'bid', digits);
-    if (mark === null) return [averageText, markText, '–'];
+    const averageText =
+      average === null ? '–' : premiumText(pool, average, exposure === 'LONG' ? 'ask' : 'bid', digits);
+    if (mark === null) return [averageText, '–', '–', '–'];
+    const markText = premiumText(pool, mark, 'bid', digits);
+    const value = this.#signed(pool, (mark * sign * sizeOf(amount)) / ONE, digits);
+    if (average === null || holding === undefined) return [averageText, markText, value, '–'];
     const profit = ((mark - average) * holding.net) / ONE;
-    const text = premiumText(pool, profit < 0n ? -profit : profit, profit < 0n ? 'ask' : 'bid', digits);
-    const signed = `${profit < 0n ? '−' : '+'}${text} ${premiumToken(pool)}`;
-    return [averageText, markText, create('span', profit < 0n ? 'ask-text' : 'bid-text', signed)];
+    const profitText = this.#signed(pool, profit, digits, { plus: '+', unit: ` ${premiumToken(pool)}` });
+    return [averageText, markText, value, create('span', profit < 0n ? 'ask-text' : 'bid-text', profitText)];
+  }
+
+  /** A sum of prices of the wire, which may be below 0: in the token of the pool's premiums and in US dollars. */
+  #signed(pool: Pool, sum: bigint, digits: number, { plus = '', unit = '' } = {}): DocumentFragment {
+    const [sign, side] = sum < 0n ? (['−', 'ask'] as const) : ([plus, 'bid'] as const);
+    const size = sum < 0n ? -sum : sum;
+    const usd = this.#market.usdOfPrice(pool, size, side);
+    return withUsd(`${sign}${premiumText(pool, size, side, digits)}${unit}`, usd === '' ? '' : `${sign}${usd}`);
   }
 
   async #readBalances(): Promise<void> {
@@ -182,6 +198,11 @@ export class AccountView {
 type Position = OptionBalances['open'][number];
 
 const ONE = 10n ** 18n;
+
+/** 1e-18 contracts; what the wire rounds away is below a billionth of a contract. */
+function sizeOf(amount: number): bigint {
+  return BigInt(Math.round(amount * 1e9)) * 10n ** 9n;
+}
 
 /** Sum of a wallet's own trades in a pool. */
 interface Holding {

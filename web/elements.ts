@@ -37,6 +37,13 @@ export function setText(element: Element, text: string): boolean {
   return true;
 }
 
+/** A text with its value in US dollars beside it; `usd` is empty where that is not known. */
+export function withUsd(text: string, usd: string): DocumentFragment {
+  const both = document.createDocumentFragment();
+  both.append(text, ' ', create('small', 'usd', usd));
+  return both;
+}
+
 /** Lights the element up for a moment; again when it is lit already. */
 export function flash(element: HTMLElement): void {
   element.classList.remove('changed');

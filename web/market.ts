@@ -1,6 +1,9 @@
 import type { FollowedTickers, Pool, PoolKey, Rest } from 'quotebook/client';
 import { drawn } from './amounts.js';
-import { premiumOf, premiumToken, priceDigits } from './option.js';
+import { premiumOf, premiumText, premiumToken, priceDigits } from './option.js';
+
+/** Less than this has no digits of its own. */
+const LEAST_DOLLARS = 0.0001;
 
 interface Best {
   readonly price: bigint;
@@ -33,16 +36,21 @@ export class Market {
     for (const pool of pools) this.#byAddress.set(pool.poolAddress, pool);
   }
 
-  /** Takes the server's estimates as they are now. */
-  value(tickers: readonly ValuedTicker[]): void {
+  /** Takes the server's estimates as they are now. True: the price of a token is known for the first time. */
+  value(tickers: readonly ValuedTicker[]): boolean {
+    const knownBefore = this.#usdRates.size;
     this.#valued.clear();
     for (const ticker of tickers) {
       this.#valued.set(ticker.poolAddress, ticker);
-      const { mark, usdValue } = ticker.valuation;
+      const { mark, usdValue, spot } = ticker.valuation;
       const pool = this.pool(ticker.poolAddress);
-      if (mark === null || usdValue === null || pool === undefined || BigInt(mark) === 0n) continue;
-      this.#usdRates.set(premiumToken(pool), usdValue / drawn(premiumOf(pool, BigInt(mark), 'bid')));
+      if (mark === null || usdValue === null || spot === null || pool === undefined || BigInt(mark) === 0n) continue;
+      const rate = usdValue / drawn(premiumOf(pool, BigInt(mark), 'ask'));
+      const quotesPerBase = drawn(BigInt(spot));
+      this.#usdRates.set(pool.base, pool.type === 'C' ? rate : rate * quotesPerBase);
+      this.#usdRates.set(pool.quote, pool.type === 'P' ? rate : rate / quotesPerBase);
     }
+    return this.#usdRates.size > knownBefore;
   }
 
   pool(poolAddress: string): Pool | undefined {
@@ -87,10 +95,20 @@ export class Market {
     return mark === null ? null : BigInt(mark);
   }
 
-  /** A premium in 1e-18 tokens per contract as US dollars; empty: no price of the token is known. */
+  /** A premium in 1e-18 tokens as US dollars; empty: no price of the token is known. */
   usdText(pool: Pool, premium: bigint): string {
-    const rate = this.#usdRates.get(premiumToken(pool));
-    return rate === undefined ? '' : dollars(drawn(premium) * rate);
+    return this.usdOfToken(premiumToken(pool), premium);
+  }
+
+  /** What a price of the wire is per contract, as US dollars; empty: not known. */
+  usdOfPrice(pool: Pool, price: bigint, side: 'bid' | 'ask'): string {
+    return this.usdText(pool, premiumOf(pool, price, side));
+  }
+
+  /** An amount in 1e-18 of the token with this symbol as US dollars; empty: no price of it is known. */
+  usdOfToken(symbol: string, amount: bigint): string {
+    const rate = this.#usdRates.get(symbol);
+    return rate === undefined ? '' : dollars(drawn(amount) * rate);
   }
 
   poolKey({ poolAddress }: Pool): PoolKey | undefined {
@@ -114,14 +132,20 @@ export class Market {
     return priceDigits(pool, bid === undefined && ask === undefined ? [price] : [bid, ask]);
   }
 
+  /** What a price of the wire is per contract, rounded against the taker, with the decimals of the pool. */
+  priceText(pool: Pool, price: bigint, side: 'bid' | 'ask'): string {
+    return premiumText(pool, price, side, this.digits(pool, price));
+  }
+
   /** 1e-18 contracts. */
   filledIn24Hours({ poolAddress }: Pool): bigint {
     return BigInt(this.tickers?.of(poolAddress)?.filledSize24h ?? 0);
   }
 }
 
-/** With cents below 1,000 dollars, and with enough digits below one. */
+/** With cents below 1,000 dollars, and with enough digits below one. An amount that is there never looks like nothing. */
 export function dollars(amount: number): string {
+  if (amount > 0 && amount < LEAST_DOLLARS) return `<$${LEAST_DOLLARS}`;
   const digits = amount === 0 || Math.abs(amount) >= 1000 ? 0 : Math.abs(amount) >= 1 ? 2 : 4;
   return `$${amount.toFixed(digits).replace(/\B(?=(\d{3})+(?!\d))/g, digits === 0 ? '\u202f' : '')}`;
 }

@@ -3,7 +3,7 @@ import { contracts } from './amounts.js';
 import { words } from './display.js';
 import { byId, create } from './elements.js';
 import type { Market } from './market.js';
-import { nameOf, premiumText } from './option.js';
+import { nameOf } from './option.js';
 
 /** Notices that are shown at once; older ones make room. */
 const SHOWN = 4;
@@ -26,10 +26,7 @@ export class Notices {
     const { poolAddress, isBuy, price } = event.body;
     const pool = this.#market.pool(poolAddress);
     const side = isBuy ? 'bid' : 'ask';
-    const at =
-      pool === undefined
-        ? ''
-        : ` at ${premiumText(pool, BigInt(price), side, this.#market.digits(pool, BigInt(price)))}`;
+    const at = pool === undefined ? '' : ` at ${this.#market.priceText(pool, BigInt(price), side)}`;
     this.#show(`Your ${side}${at} on ${pool === undefined ? 'another pool' : nameOf(pool)} ${what}`);
   }
 

@@ -10,9 +10,9 @@ import type {
 import { contracts, decimal, parseDecimal } from './amounts.js';
 import { fillCover } from './contract-calls.js';
 import { timeText } from './display.js';
-import { byId, create, fillRows, found, replaceChildren, setText, tableRow } from './elements.js';
+import { byId, create, fillRows, found, replaceChildren, setText, tableRow, withUsd } from './elements.js';
 import type { Market } from './market.js';
-import { nameOf, normalizedPrice, premiumText, premiumToken } from './option.js';
+import { nameOf, normalizedPrice, premiumToken } from './option.js';
 import { throttled } from './redraw.js';
 import type { ServerClock } from './server-clock.js';
 import { problemText, shortAddress, type Wallet } from './wallet.js';
@@ -113,6 +113,12 @@ export class RfqView {
     this.#chosen = null;
     this.#draw();
     if (wallet !== null) void this.#readOwn(client, wallet);
+  }
+
+  /** What it shows in US dollars has changed. */
+  redraw(): void {
+    this.#draw();
+    this.#refreshOffers();
   }
 
   /** The book of this pool has changed. */
@@ -237,7 +243,7 @@ export class RfqView {
           `${side === 'ask' ? 'buy' : 'sell'} ${contracts(BigInt(size))}`,
           this.#stateText(rfq),
           String(quotes),
-          best === null || pool === undefined ? '–' : this.#priceText(pool, BigInt(best.price), side),
+          best === null || pool === undefined ? '–' : this.#priceCell(pool, BigInt(best.price), side),
           isLive(rfq) ? this.#parts.clock.countdown(validUntil) : timeText(validUntil * 1000),
         ],
         [
@@ -261,8 +267,8 @@ export class RfqView {
     return taken === 0n ? WORDS[rfq.status] : `${WORDS[rfq.status]}: ${contracts(taken)}`;
   }
 
-  #priceText(pool: Pool, price: bigint, side: Side): string {
-    return premiumText(pool, price, side, this.#market.digits(pool, price));
+  #priceCell(pool: Pool, price: bigint, side: Side): DocumentFragment {
+    return withUsd(this.#market.priceText(pool, price, side), this.#market.usdOfPrice(pool, price, side));
   }
 
   async #cancel(id: string): Promise<string> {
@@ -290,7 +296,7 @@ export class RfqView {
       const from = provider === null ? 'vault' : shortAddress(provider);
       return tableRow(
         `${provider ?? 'vault'} ${kind} ${price}`,
-        [String(i + 1), from, kind, this.#priceText(pool, price, rfq.side), contracts(size)],
+        [String(i + 1), from, kind, this.#priceCell(pool, price, rfq.side), contracts(size)],
         provider === null ? [] : [['Accept', () => void this.#while(() => this.#acceptOffer(rfq, pool, offer))]],
       );
     });
@@ -300,9 +306,12 @@ export class RfqView {
     const covered = cover.legs.filter((leg) => leg.covered !== '0');
     const isWhole = cover.legs.every(({ shortfall }) => shortfall === '0');
     const net = cover.net.map(({ token, amount }) => {
-      const units = BigInt(amount);
-      const text = decimal(units < 0n ? -units : units, 6, units < 0n ? 'DOWN' : 'UP');
-      return `${units < 0n ? 'receive' : 'pay'} ${text} ${this.#market.symbolOf(token)}`;
+      const isPaid = !amount.startsWith('-');
+      const units = BigInt(amount) * (isPaid ? 1n : -1n);
+      const symbol = this.#market.symbolOf(token);
+      const usd = this.#market.usdOfToken(symbol, units);
+      const text = `${decimal(units, 6, isPaid ? 'UP' : 'DOWN')} ${symbol}${usd === '' ? '' : ` (${usd})`}`;
+      return `${isPaid ? 'pay' : 'receive'} ${text}`;
     });
     if (covered.length === 0) return;
     const amount = isWhole ? 'All of it' : 'A part of it';

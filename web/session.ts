@@ -288,7 +288,11 @@ export class Session {
     try {
       const { tickers } = await client.rest.valuedTickers();
       if (client !== this.#client) return;
-      this.#market.value(tickers);
+      if (this.#market.value(tickers)) {
+        this.#ticket.redraw();
+        this.#rfqs.redraw();
+        void this.#account.refresh();
+      }
       this.#drawMarket();
       this.#drawBook();
     } catch (error) {

@@ -4,11 +4,10 @@ import { Choices } from './choices.js';
 import { timeText } from './display.js';
 import { byId, create, flash, setText } from './elements.js';
 import type { Market } from './market.js';
-import { nameOf, premiumText } from './option.js';
+import { nameOf } from './option.js';
 
 /** Rows that are there from the start: what is new moves through them, and moves nothing else. */
 export const TAPE_ROWS = 16;
-const COLUMNS = 6;
 /** Events that are kept, so that a filter has some to show. */
 const KEPT = 200;
 const FILTERS = ['Everything', 'Quotes', 'Fills', 'Requests'];
@@ -43,17 +42,25 @@ export class TapeView {
   readonly #entries: Entry[] = [];
   readonly #filters: Choices;
   #filter = FILTERS[0];
-  readonly #rows: readonly (readonly HTMLTableCellElement[])[];
+  /** Of each row what has a text: the cells, the price's one in two parts. */
+  readonly #rows: readonly (readonly HTMLElement[])[];
   #hasNews = false;
 
   constructor(market: Market) {
     this.#market = market;
-    this.#rows = Array.from({ length: TAPE_ROWS }, () => Array.from({ length: COLUMNS }, () => create('td')));
+    this.#rows = Array.from({ length: TAPE_ROWS }, () => this.#addRow());
     this.#filters = new Choices(byId('tape-filter'), (filter) => {
       this.#filter = filter;
       this.draw();
     });
-    byId('tape-rows').append(...this.#rows.map((cells) => create('tr', '', ...cells)));
+  }
+
+  #addRow(): readonly HTMLElement[] {
+    const [price, usd] = [create('span'), create('small', 'usd')];
+    const before = [create('td'), create('td'), create('td'), create('td')];
+    const size = create('td');
+    byId('tape-rows').append(create('tr', '', ...before, create('td', '', price, ' ', usd), size));
+    return [...before, price, usd, size];
   }
 
   addEvent(event: QuoteEvent): void {
@@ -79,11 +86,11 @@ export class TapeView {
   draw(): void {
     this.#filters.show(FILTERS, this.#filter);
     const shown = this.#entries.filter(({ what }) => this.#filter === FILTERS[0] || kindOf(what) === this.#filter);
-    this.#rows.forEach((cells, i) => {
+    this.#rows.forEach((row, i) => {
       const entry = shown[i];
       const texts = entry === undefined ? [] : this.#textsOf(entry);
-      cells.forEach((cell, column) => setText(cell, texts[column] ?? ''));
-      const [, , , side] = cells;
+      row.forEach((element, place) => setText(element, texts[place] ?? ''));
+      const [, , , side] = row;
       if (side !== undefined) side.className = entry === undefined ? '' : `${entry.side}-text`;
     });
     const newest = this.#rows[0]?.[1];
@@ -105,13 +112,14 @@ export class TapeView {
       pool === undefined ? 'another pool' : nameOf(pool),
       side,
       this.#priceText(pool, side, price),
+      pool === undefined || price === null ? '' : this.#market.usdOfPrice(pool, price, side),
       contracts(size),
     ];
   }
 
   #priceText(pool: Pool | undefined, side: 'bid' | 'ask', price: bigint | null): string {
     if (price === null) return '–';
-    return pool === undefined ? '…' : premiumText(pool, price, side, this.#market.digits(pool, price));
+    return pool === undefined ? '…' : this.#market.priceText(pool, price, side);
   }
 
   #add(entry: Entry): void {

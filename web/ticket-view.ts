@@ -65,6 +65,11 @@ export class TicketView {
     this.#restart();
   }
 
+  /** What it shows in US dollars has changed. */
+  redraw(): void {
+    this.#draw();
+  }
+
   #restart(): void {
     this.#followed?.close();
     this.#followed = null;

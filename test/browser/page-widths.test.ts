@@ -25,9 +25,10 @@ await withPage(async ({ browser, service, maker, call }) => {
           for (const tab of width > 640 ? [null] : ['Options', 'Book', 'Activity']) {
             if (tab !== null) await page.click(`#tabs button:has-text("${tab}")`);
             const cut = await page.evaluate(() =>
-              [...document.querySelectorAll('main td, main th, main td button, main td span')]
+              [...document.querySelectorAll('main td, main th, main td button, main td span:not(:has(+ .usd))')]
                 .filter((element) => element.checkVisibility() && element.className !== 'hidden')
-                .filter((element) => element.childElementCount === 0 && getComputedStyle(element).fontSize !== '0px')
+                .filter((element) => element.childElementCount === 0 || element.lastElementChild?.className === 'usd')
+                .filter((element) => getComputedStyle(element).fontSize !== '0px')
                 .filter((element) => {
                   const { paddingLeft, paddingRight } = getComputedStyle(element);
                   const room = element.clientWidth - parseFloat(paddingLeft) - parseFloat(paddingRight);

@@ -75,7 +75,11 @@ await withPage(async ({ browser, service, maker, put }) => {
         ['Buy 1.00 testWETH 1600 P Remove', 'Sell 1.00 testWETH 1700 C Remove'],
       );
       await page.click('#rfq-ask');
-      await until(page, '#rfq-cover', 'you pay 32.000000 USDC and receive 0.025000 testWETH, before fees');
+      await until(
+        page,
+        '#rfq-cover',
+        'you pay 32.000000 USDC ($32.00) and receive 0.025000 testWETH ($45.00), before fees',
+      );
       await until(page, '#rfqs-rows', '(leg 2 of 2)');
       await page.click('#rfq-accept');
       await until(page, '#rfq-note', 'Sold 1.00 testWETH');
@@ -148,7 +152,10 @@ await withPage(async ({ browser, service, maker, put }) => {
       await until(page, '#offers-rows', 'public');
       await until(page, '#offers-rows', 'vault');
       const offers = (await page.textContent('#offers-rows')) ?? '';
-      t.match(offers, /[12]0x\w+…\w+for you0\.025002\.00Accept[23]0x\w+…\w+public0\.030001\.50Accept/);
+      t.match(
+        offers,
+        /[12]0x\w+…\w+for you0\.02500 \$45\.002\.00Accept[23]0x\w+…\w+public0\.03000 \$54\.001\.50Accept/,
+      );
       await picture(page, 'page-trading.png');
       await page.click('#offers-rows tr:has-text("for you") button');
       await until(page, '#rfq-note', 'Bought 2.00');
@@ -156,7 +163,11 @@ await withPage(async ({ browser, service, maker, put }) => {
       await until(page, '#positions-rows', '3.5');
       await until(page, '#positions-rows', '0.02715');
       const position = (await page.textContent('#positions-rows tr')) ?? '';
-      t.match(position, /long3\.50\.027150\.02\d{3}[+−]0\.0\d+ testWETHopen$/, 'average, mark and profit');
+      t.match(
+        position,
+        /long3\.50\.027150\.02\d{3}0\.0\d+ \$\d+\.\d\d[+−]0\.0\d+ testWETH [+−]\$\d+\.\d\dopen$/,
+        'average, mark, value, profit',
+      );
       await until(page, '#requests-rows', 'filled');
 
       await connect(page, 1);
