@@ -4,9 +4,23 @@ import t from 'tap';
 import { QuoteProtection, type QuoteProtectionParts } from '../../src/app/quote-protection.js';
 import { limits } from '../../src/config/limits.js';
 import type { TimerKind } from '../../src/engine/command.js';
+import type { Engine } from '../../src/engine/engine.js';
 import { EngineTime, Sequencer } from '../../src/engine/sequencer.js';
 import { ManualJournal } from '../engine/manual-journal.js';
-import { address, at, enter, MAKER, newEngine, originAt, quoteIdOf, sampleQuote, START } from '../engine/samples.js';
+import {
+  address,
+  at,
+  enter,
+  MAKER,
+  newEngine,
+  originAt,
+  POOL,
+  quoteIdOf,
+  sampleQuote,
+  START,
+} from '../engine/samples.js';
+import { FeedFixture, filter, takeMessages } from '../feed/feed-fixture.js';
+import { ModelReader } from '../feed/model-reader.js';
 import { ManualClock } from '../system/manual-clock.js';
 
 const KEY = 'key';
@@ -15,16 +29,26 @@ const PER_RECORD = 2;
 const RETRY_MS = 500;
 const ANOTHER_MAKER = address(0x11);
 
-/** An engine whose time stands still, with the timers of one key; the clock of the timers is the test's. */
-function setUp() {
-  const clock = new ManualClock();
+interface Core {
+  readonly engine: Engine;
+  readonly journal: ManualJournal;
+  readonly sequencer: Sequencer;
+}
+
+/** An engine whose time stands still. */
+function newCore(): Core {
   const journal = new ManualJournal();
   const engine = newEngine();
   const onFault = (error: unknown): never => {
     throw error;
   };
   const time = new EngineTime(new ManualClock(), START * 1000);
-  const sequencer = new Sequencer({ engine, journal, time, expiredAtOnce: 100, onFault });
+  return { engine, journal, sequencer: new Sequencer({ engine, journal, time, expiredAtOnce: 100, onFault }) };
+}
+
+/** The timers of one key; their clock is the test's. */
+function setUp({ engine, journal, sequencer }: Core) {
+  const clock = new ManualClock();
   const parts: QuoteProtectionParts = {
     ...{ engine, sequencer, clock, chainId: 421_613, nowSeconds: () => START },
     signatures: { signer: () => null },
@@ -68,8 +92,8 @@ function setUp() {
   };
 }
 
-async function authorized() {
-  const on = setUp();
+async function authorized(core = newCore()) {
+  const on = setUp(core);
   await on.authorize();
   return on;
 }
@@ -164,38 +188,114 @@ t.test('no timer outlives its authorisation', async (t) => {
 
 const QUOTES = [1, 2, 3, 4];
 const BASE_BLOCK = 50;
+/** The sample quotes are published in the next one. */
+const STREAM_BLOCK = 99;
 /** Cancellations that a reorg can still undo. */
 const MOST_BLOCKS = 6;
 
 const quote = fc.constantFrom(...QUOTES);
 const kind = fc.constantFrom<TimerKind>('HEARTBEAT', 'CONNECTION');
 const step = fc.oneof(
-  fc.record({ do: fc.constant('POST' as const), quote }),
-  fc.record({ do: fc.constant('CANCEL' as const), quote }),
-  fc.record({ do: fc.constant('RESTORE' as const), quote }),
-  fc.record({ do: fc.constant('REORG' as const) }),
-  fc.record({ do: fc.constant('RESTART' as const) }),
-  fc.record({ do: fc.constant('RENEW' as const), kind, seconds: fc.constantFrom(0, 5, 20, 60) }),
-  fc.record({ do: fc.constant('WAIT' as const), ms: fc.constantFrom(1_000, 5_000, 20_000, 45_000) }),
+  { weight: 4, arbitrary: fc.record({ do: fc.constant('POST' as const), quote }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('CANCEL' as const), quote }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('RESTORE' as const), quote }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('REORG' as const) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('REORG_STREAM' as const) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('RESTART' as const) }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({ do: fc.constant('RENEW' as const), kind, seconds: fc.constantFrom(0, 5, 20, 60) }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({ do: fc.constant('WAIT' as const), ms: fc.constantFrom(1_000, 5_000, 20_000, 45_000) }),
+  },
 );
 
+/** Every view of the pool's public quotes, each as the ids of the quotes that it shows or as their number. */
+class Views {
+  readonly fixture = new FeedFixture();
+  readonly #quotes = new ModelReader();
+  readonly #levels = new ModelReader();
+  /** Of a plain connection. */
+  readonly #plain = new Set<string>();
+  readonly #sockets;
+  #cover: readonly string[] = [];
+
+  constructor() {
+    const follow = (channel: string, body: object, protocol?: string) => {
+      const socket = this.fixture.authorized(protocol);
+      socket.says(filter(channel, body));
+      return socket;
+    };
+    const { poolAddress } = POOL;
+    this.#sockets = {
+      quotes: follow('QUOTES', { poolAddress, snapshot: true }),
+      levels: follow('ORDERBOOK', { poolAddress }),
+      cover: follow('COVER', { poolAddress, side: 'ask', size: '1000' }),
+      plain: follow('QUOTES', { poolAddress }, ''),
+    };
+  }
+
+  /** Ids that each view shows; of price levels, of which there is one for each quote, their prices. */
+  read(): Record<string, readonly string[]> {
+    const { poolAddress } = POOL;
+    const { engine, feed } = this.fixture;
+    const all = { poolAddress, side: 'ask', size: 1000n } as const;
+    const idsOf = (orders: readonly { readonly quote: { readonly quoteId: string } }[]): string[] =>
+      orders.map(({ quote }) => quote.quoteId);
+    this.#quotes.take(takeMessages(this.#sockets.quotes));
+    this.#levels.take(takeMessages(this.#sockets.levels));
+    for (const message of takeMessages(this.#sockets.cover)) {
+      if (message.type === 'COVER') this.#cover = idsOf(message.body.legs);
+    }
+    for (const { type, body } of takeMessages(this.#sockets.plain) as { type: string; body: { quoteId: string } }[]) {
+      if (type === 'POST_QUOTE') this.#plain.add(body.quoteId);
+      if (type === 'DELETE_QUOTE') this.#plain.delete(body.quoteId);
+    }
+    const unfollowed = { ...all, size: 1001n, taker: null, provider: null };
+    return {
+      'GET /orders': idsOf(engine.orders().valid),
+      'GET /quotes': idsOf(engine.cover(all)),
+      'GET /quotes/cover': idsOf(feed.covers.coverOf(unfollowed).legs),
+      QUOTES: this.#quotes.allQuotes.map(({ quoteId }) => quoteId),
+      'QUOTES of a plain connection': [...this.#plain],
+      COVER: this.#cover,
+      'GET /book': feed.levels.read({ poolAddress, taker: null, depth: 10 }).body.asks.map(({ price }) => idAt(price)),
+      ORDERBOOK: [...this.#levels.levels.ask.keys()].map(idAt),
+    };
+  }
+}
+
+const PRICE = 100;
+function idAt(price: string): string {
+  return quoteIdOf(Number(price) - PRICE);
+}
+
 t.test('after any heartbeats, disconnects and reorgs no view has a withdrawn quote or lacks a live one', async (t) => {
+  const seen = { withdrawn: 0, live: 0, cameBackWithdrawn: 0 };
   const property = fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 40, size: 'max' }), async (steps) => {
-    const { sequencer, commit, beat, restart, post, advance, shown, engine } = await authorized();
+    const views = new Views();
+    const { sequencer, commit, beat, restart, advance, engine } = await authorized(views.fixture);
     sequencer.submit({ type: 'ADVANCE_POSITION', position: at('settlement', BASE_BLOCK) });
-    const known = new Map<number, { isWithdrawn: boolean; isGone: boolean }>();
+    sequencer.submit({ type: 'ADVANCE_POSITION', position: at('stream', STREAM_BLOCK) });
+    /** `isOut`: a reorg took its publication back. */
+    const known = new Map<number, { isWithdrawn: boolean; isGone: boolean; isOut: boolean }>();
     const timers = new Map<TimerKind, { seconds: number; leftMs: number }>();
     let [block, branch] = [BASE_BLOCK, 0];
     for (const each of steps) {
       switch (each.do) {
-        case 'POST':
-          if (known.has(each.quote)) break;
-          post(each.quote);
-          known.set(each.quote, { isWithdrawn: false, isGone: false });
+        case 'POST': {
+          const one = known.get(each.quote);
+          if (one !== undefined && (!one.isOut || one.isGone)) break;
+          sequencer.submit(enter(sampleQuote({ n: each.quote, price: BigInt(PRICE + each.quote) })));
+          if (one?.isWithdrawn === true) seen.cameBackWithdrawn += 1;
+          known.set(each.quote, { isWithdrawn: one?.isWithdrawn ?? false, isGone: false, isOut: false });
           break;
+        }
         case 'CANCEL': {
           const one = known.get(each.quote);
-          if (one === undefined || one.isGone || block === BASE_BLOCK + MOST_BLOCKS) break;
+          if (one === undefined || one.isGone || one.isOut || block === BASE_BLOCK + MOST_BLOCKS) break;
           block += 1;
           const position = at('settlement', block, branch);
           const quoteId = quoteIdOf(each.quote);
@@ -211,16 +311,19 @@ t.test('after any heartbeats, disconnects and reorgs no view has a withdrawn quo
           break;
         }
         case 'REORG': {
-          const restated = [...known].map(([n]) => ({
-            quoteId: quoteIdOf(n),
-            state: { fillableSize: 10n, reason: null },
-          }));
+          const restated = [...known]
+            .filter(([, { isOut }]) => !isOut)
+            .map(([n]) => ({ quoteId: quoteIdOf(n), state: { fillableSize: 10n, reason: null } }));
           const position = at('settlement', BASE_BLOCK);
           sequencer.submit({ type: 'REWIND_SETTLEMENT', position, settlementBlock: BASE_BLOCK, restated });
           [block, branch] = [BASE_BLOCK, branch + 1];
           for (const one of known.values()) one.isGone = false;
           break;
         }
+        case 'REORG_STREAM':
+          sequencer.submit({ type: 'REWIND_STREAM', position: at('stream', STREAM_BLOCK) });
+          for (const one of known.values()) one.isOut = true;
+          break;
         case 'RESTART':
           restart();
           for (const timer of timers.values()) timer.leftMs = Math.max(timer.seconds * 1000, GRACE_MS);
@@ -236,14 +339,23 @@ t.test('after any heartbeats, disconnects and reorgs no view has a withdrawn quo
             timer.leftMs -= each.ms;
             if (timer.leftMs > 0) continue;
             timers.delete(name);
-            for (const one of known.values()) one.isWithdrawn = true;
+            // What a reorg took back is not quoted: there is nothing to withdraw.
+            for (const one of known.values()) one.isWithdrawn ||= !one.isOut;
           }
       }
       await commit();
-      const live = [...known].filter(([, { isWithdrawn, isGone }]) => !isWithdrawn && !isGone);
-      same(shown().sort(), live.map(([n]) => quoteIdOf(n)).sort());
+      const live = [...known].filter(([, { isWithdrawn, isGone, isOut }]) => !isWithdrawn && !isGone && !isOut);
+      const wanted = live.map(([n]) => quoteIdOf(n)).sort();
+      for (const [view, ids] of Object.entries(views.read())) same([...ids].sort(), wanted, `${view} after ${each.do}`);
+      seen.live += live.length;
+      seen.withdrawn += [...known.values()].filter(({ isWithdrawn, isOut }) => isWithdrawn && !isOut).length;
       engine.checkInvariants();
     }
+    same(views.fixture.faults, []);
   });
-  await t.resolves(fc.assert(property, { numRuns: 300 }));
+  await t.resolves(fc.assert(property, { numRuns: 500 }));
+  t.ok(
+    Object.values(seen).every((count) => count > 20),
+    JSON.stringify(seen),
+  );
 });
