@@ -6,8 +6,8 @@ import type { QuotebookDialogue } from '../servers/quotebook.js';
 import type { TellingDialogue } from '../servers/telling.js';
 
 /** The processes of the scenarios over loopback. */
-export const openQuotebook = (): Child<QuotebookDialogue> =>
-  new Child(new URL('../servers/quotebook.js', import.meta.url), [], ['--expose-gc']);
+export const openQuotebook = (flags: readonly string[] = []): Child<QuotebookDialogue> =>
+  new Child(new URL('../servers/quotebook.js', import.meta.url), [], ['--expose-gc', ...flags]);
 export const openBareUws = (): Child<BareServerDialogue> =>
   new Child(new URL('../baselines/bare-uws.js', import.meta.url), [], ['--expose-gc']);
 export const openNodeHttp = (): Child<ServerDialogue & Pick<BareServerDialogue, 'ANSWER_WITH'>> =>
