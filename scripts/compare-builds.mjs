@@ -1,59 +1,77 @@
-// Compares the speed of this tree with that of another commit, both in one run on one machine: builds the commit in a
-// directory of its own, runs scenarios of the bench with either build in turn, and prints each figure of both.
+// Compares two speeds of the bench in one run on one machine: this tree's with that of another commit, which is built in
+// a directory of its own, or this Node's with that of another major version and its native uWebSockets.js (see
+// node-native.mjs). Runs each scenario with either in turn, and prints each figure of both.
 //
 //   npm run bench:compare -- COMMIT [--rounds 2] [SCENARIO...]
+//   npm run bench:compare -- --node 24 [--rounds 2] [SCENARIO...]
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { installNode } from './node-native.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const SCENARIOS = ['publish', 'reads', 'fan-out', 'log'];
 const { values: flags, positionals } = parseArgs({
-  options: { rounds: { type: 'string', default: '2' } },
+  options: { rounds: { type: 'string', default: '2' }, node: { type: 'string' } },
   allowPositionals: true,
 });
-const [commit, ...named] = positionals;
-if (commit === undefined) throw new Error('name the commit to compare with');
+const [commit, ...named] = flags.node === undefined ? positionals : [null, ...positionals];
+if (commit === undefined) throw new Error('name the commit to compare with, or --node and a major version');
 const scenarios = named.length > 0 ? named : SCENARIOS;
 
 const directory = mkdtempSync(path.join(os.tmpdir(), 'quotebook-builds-'));
-const before = path.join(directory, 'before');
 const run = (cwd, program, ...words) => execFileSync(program, words, { cwd, stdio: ['ignore', 'ignore', 'inherit'] });
+const here = { name: 'now', tree: root, node: process.execPath };
+const otherTree = path.join(directory, 'before');
 try {
-  run(root, 'git', 'worktree', 'add', '--detach', before, commit);
-  run(before, 'npm', 'ci');
-  for (const tree of [before, root]) run(tree, 'npm', 'run', '--silent', 'compile');
+  const other = commit === null ? onNode(flags.node) : ofCommit(commit);
+  run(root, 'npm', 'run', '--silent', 'compile');
   for (const scenario of scenarios) {
     const rows = new Map();
     for (let round = 0; round < Number(flags.rounds); round += 1) {
-      // Each build begins every other round.
-      for (const tree of round % 2 === 0 ? [before, root] : [root, before]) measure(tree, scenario, rows);
+      // Each begins every other round.
+      for (const side of round % 2 === 0 ? [other, here] : [here, other]) measure(side, scenario, rows);
     }
     for (const [label, { ours, ratios }] of rows) {
-      const [then, now] = [median(ours.before), median(ours.after)];
-      const part =
-        ratios.before.length === 0 ? '' : `; to the baseline ${list(ratios.before)}, now ${list(ratios.after)}`;
-      console.log(`${scenario}: ${label}: ${figure(then)}, now ${figure(now)} (${(now / then).toFixed(3)}x)${part}`);
+      const [first, second] = [median(ours[other.name]), median(ours.now)];
+      const [of, ofNow] = [ratios[other.name], ratios.now];
+      const part = of.length === 0 ? '' : `; to the baseline ${list(of)}, now ${list(ofNow)}`;
+      const times = (second / first).toFixed(3);
+      console.log(`${scenario}: ${label}: ${other.name} ${figure(first)}, now ${figure(second)} (${times}x)${part}`);
     }
   }
 } finally {
-  execFileSync('git', ['worktree', 'remove', '--force', before], { cwd: root, stdio: 'ignore' });
+  if (commit !== null)
+    execFileSync('git', ['worktree', 'remove', '--force', otherTree], { cwd: root, stdio: 'ignore' });
   rmSync(directory, { recursive: true, force: true });
 }
 
-function measure(tree, scenario, rows) {
-  run(tree, process.execPath, '--expose-gc', 'dist/bench/run.js', scenario);
+function ofCommit(revision) {
+  run(root, 'git', 'worktree', 'add', '--detach', otherTree, revision);
+  run(otherTree, 'npm', 'ci');
+  run(otherTree, 'npm', 'run', '--silent', 'compile');
+  return { name: 'then', tree: otherTree, node: process.execPath };
+}
+
+function onNode(major) {
+  const { bin, isNative } = installNode(major, directory);
+  if (!isNative) throw new Error(`Node ${major} would run without its native library`);
+  return { name: `Node ${major}`, tree: root, node: path.join(bin, 'node') };
+}
+
+function measure({ name, tree, node }, scenario, rows) {
+  run(tree, node, '--expose-gc', 'dist/bench/run.js', scenario);
   const file = path.join(tree, 'dist/bench/results', `${scenario}.json`);
-  const which = tree === root ? 'after' : 'before';
   for (const { label, ours, ratio, baseline } of JSON.parse(readFileSync(file, 'utf8')).rows) {
-    const name = `${label}, ${ours.unit}${baseline === null ? '' : `, against ${baseline.name}`}`;
-    const row = rows.get(name) ?? { ours: { before: [], after: [] }, ratios: { before: [], after: [] } };
-    rows.set(name, row);
-    row.ours[which].push(ours.value);
-    if (ratio !== null) row.ratios[which].push(ratio);
+    const title = `${label}, ${ours.unit}${baseline === null ? '' : `, against ${baseline.name}`}`;
+    const row = rows.get(title) ?? { ours: {}, ratios: {} };
+    rows.set(title, row);
+    (row.ours[name] ??= []).push(ours.value);
+    row.ratios[name] ??= [];
+    if (ratio !== null) row.ratios[name].push(ratio);
   }
 }
 
