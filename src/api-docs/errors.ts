@@ -258,7 +258,7 @@ export const httpErrors: Readonly<Record<number, readonly ErrorDoc<HttpErrorCode
     {
       message: 'The provider has not authorised key {id}',
       code: 'provider_not_authorized',
-      when: 'POST /heartbeat, CANCEL_ON_DISCONNECT; POST and DELETE /authorizations and POST /fill_limits without a signature.',
+      when: 'POST /heartbeat, CANCEL_ON_DISCONNECT, GET /fill_limits; POST and DELETE /authorizations and POST /fill_limits without a signature.',
     },
     {
       message: 'The provider signed nothing, and key {id} has not proven its address',

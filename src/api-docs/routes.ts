@@ -496,7 +496,11 @@ export function orderbookDocs(limits: OrderbookDocLimits): RouteDoc[] {
       summary: 'The fill limits of a provider',
       description: 'One for each pool in which the provider set one, by pool.',
       query: FillLimitsQuery,
-      answers: { 200: { about: 'The limits', schema: FillLimitsResult }, 400: BAD_REQUEST },
+      answers: {
+        200: { about: 'The limits', schema: FillLimitsResult },
+        400: BAD_REQUEST,
+        403: failure('The provider has not authorised this key', 'provider_not_authorized'),
+      },
     },
     {
       method: 'POST',

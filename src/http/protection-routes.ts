@@ -103,6 +103,7 @@ export function protectionRoutes(parts: ProtectionRouteParts): {
     check: Check<Body>,
     carryOut: (body: Body, provider: Hex, caller: Caller, request: NetRequest) => Promise<ProtectionResult>,
     render: (provider: Hex, caller: Caller, body: Body) => unknown,
+    secondsParam?: string & keyof Body,
   ) {
     return async (request: NetRequest, caller: Caller): Promise<NetResponse> => {
       const parsed = readJson(request.body, limits.bodyParts);
@@ -115,20 +116,25 @@ export function protectionRoutes(parts: ProtectionRouteParts): {
       const result = await carryOut(body, provider, caller, request);
       return result.type === 'DONE'
         ? json(JSON.stringify(render(provider, caller, body)))
-        : refused(request, caller, result);
+        : refused(request, caller, result, secondsParam);
     };
+  }
+
+  function notAuthorized(request: NetRequest, caller: Caller): NetResponse {
+    return refuse(request, 'provider_not_authorized', `The provider has not authorised key ${caller.id}`);
   }
 
   function refused(
     request: NetRequest,
     caller: Caller,
     result: Exclude<ProtectionResult, { readonly type: 'DONE' }>,
+    secondsParam = '',
   ): NetResponse {
     switch (result.type) {
       case 'BAD_SIGNATURE':
         return refuse(request, 'invalid_signature', 'The provider did not sign this');
       case 'NOT_AUTHORIZED':
-        return refuse(request, 'provider_not_authorized', `The provider has not authorised key ${caller.id}`);
+        return notAuthorized(request, caller);
       case 'EXPIRED':
         return refuse(request, { code: 'invalid_parameter', param: 'deadline' }, 'The deadline has passed');
       case 'TOO_FAR_AHEAD':
@@ -138,7 +144,7 @@ export function protectionRoutes(parts: ProtectionRouteParts): {
       case 'INVALID_SECONDS': {
         const { timerMinSeconds, timerMaxSeconds, fillWindowSeconds } = limits;
         const message = `Timers are 0, or ${timerMinSeconds} to ${timerMaxSeconds} seconds; windows 1 to ${fillWindowSeconds}`;
-        return refuse(request, 'invalid_parameter', message);
+        return refuse(request, { code: 'invalid_parameter', param: secondsParam }, message);
       }
       case 'NO_POOL':
         return refuse(request, { code: 'pool_not_deployed', param: 'poolAddress' }, noPoolText('that address'));
@@ -189,11 +195,15 @@ export function protectionRoutes(parts: ProtectionRouteParts): {
     return json(text);
   }
 
-  async function listLimits(request: NetRequest): Promise<NetResponse> {
+  async function listLimits(request: NetRequest, caller: Caller): Promise<NetResponse> {
     const query = readQuery(request, checkLimits, limits.queryPairs);
     if (!query.ok) return refuse(request, query.code, query.error);
     if (query.value.chainId !== chainId) return refuse(request, 'unsupported_chain', chainNotServed(null, chainId));
-    const text = JSON.stringify(fillLimitsJson(lower(query.value.provider)));
+    const provider = lower(query.value.provider);
+    // A taker who knew the limits could fill up to them.
+    const isOwn = state.authorization(provider, caller.id) !== undefined || parts.takers.hasProven(caller, provider);
+    if (!isOwn) return notAuthorized(request, caller);
+    const text = JSON.stringify(fillLimitsJson(provider));
     await parts.whenDurable();
     return json(text);
   }
@@ -211,6 +221,7 @@ export function protectionRoutes(parts: ProtectionRouteParts): {
         ({ timeoutSeconds: seconds }, provider, { id: keyId }) =>
           protections.ask({ type: 'TIMER', kind: 'HEARTBEAT', provider, keyId, seconds }),
         (provider, caller, { timeoutSeconds }) => timerJson(provider, caller, timeoutSeconds),
+        'timeoutSeconds',
       ),
     },
     {
@@ -232,6 +243,7 @@ export function protectionRoutes(parts: ProtectionRouteParts): {
           });
         },
         (provider) => fillLimitsJson(provider),
+        'windowSeconds',
       ),
     },
     { method: 'GET', path: '/fill_limits', needsKey: true, handle: listLimits },
@@ -246,6 +258,7 @@ export function protectionRoutes(parts: ProtectionRouteParts): {
         ({ graceSeconds }, provider, caller, request) =>
           connections.follow(caller.id, provider, graceSeconds, () => request.aborted),
         (provider, caller, { graceSeconds }) => timerJson(provider, caller, graceSeconds),
+        'graceSeconds',
       ),
     },
   ];

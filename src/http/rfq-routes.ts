@@ -90,7 +90,7 @@ export function rfqRoutes(parts: RfqRouteParts): Route[] {
     for (const [place, leg] of body.legs.entries()) {
       const read = await readLeg(leg, place, seen);
       if ('code' in read && read.code === 'chain_unavailable') return unavailable(request, read.code, read.message);
-      if ('code' in read) return refuse(request, { code: read.code, param: `legs/${place}` }, read.message);
+      if ('code' in read) return refuse(request, { code: read.code, param: read.param }, read.message);
       legs.push(read);
     }
     const opened = await desk.open({
@@ -113,13 +113,20 @@ export function rfqRoutes(parts: RfqRouteParts): Route[] {
     taker: Hex,
   ): Promise<
     | RfqLegRequest
-    | { readonly code: 'invalid_parameter' | 'invalid_pool_key' | 'chain_unavailable'; readonly message: string }
+    | {
+        readonly code: 'invalid_parameter' | 'invalid_pool_key' | 'chain_unavailable';
+        readonly param: string;
+        readonly message: string;
+      }
   > {
     const where = `legs/${place}`;
+    const param = `legs.${place}`;
     if ((poolKey === undefined) === (poolAddress === undefined)) {
-      return { code: 'invalid_parameter', message: `${where} must have either poolKey or poolAddress` };
+      return { code: 'invalid_parameter', param, message: `${where} must have either poolKey or poolAddress` };
     }
-    if (BigInt(size) === 0n) return { code: 'invalid_parameter', message: `${where}/size must be > 0` };
+    if (BigInt(size) === 0n) {
+      return { code: 'invalid_parameter', param: `${param}.size`, message: `${where}/size must be > 0` };
+    }
     const rest = { side, chainId, size, taker };
     if (poolKey === undefined) {
       const address = lower(poolAddress ?? ZERO_ADDRESS);
@@ -127,8 +134,10 @@ export function rfqRoutes(parts: RfqRouteParts): Route[] {
     }
     const key = { ...poolKey, maturity: Number(poolKey.maturity) };
     const address = await parts.poolAddressOf(readPoolKey(key));
-    if (address === 'IMPOSSIBLE') return { code: 'invalid_pool_key', message: `${where}: no pool can have this key` };
-    if (address === 'UNAVAILABLE') return { code: 'chain_unavailable', message: `${where}: the chain does not answer` };
+    if (address === 'IMPOSSIBLE')
+      return { code: 'invalid_pool_key', param: `${param}.poolKey`, message: `${where}: no pool can have this key` };
+    if (address === 'UNAVAILABLE')
+      return { code: 'chain_unavailable', param, message: `${where}: the chain does not answer` };
     return { poolAddress: address, side, size: BigInt(size), body: JSON.stringify({ poolKey: key, ...rest }) };
   }
 

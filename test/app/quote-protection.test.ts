@@ -339,7 +339,7 @@ t.test('after any heartbeats, disconnects and reorgs no view has a withdrawn quo
             timer.leftMs -= each.ms;
             if (timer.leftMs > 0) continue;
             timers.delete(name);
-            // What a reorg took back is not quoted: there is nothing to withdraw.
+            // There is nothing to withdraw of what a reorg took back.
             for (const one of known.values()) one.isWithdrawn ||= !one.isOut;
           }
       }

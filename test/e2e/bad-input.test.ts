@@ -81,6 +81,15 @@ await t.test('every problem has a code, and names the parameter that is wrong', 
       400,
       { code: 'unsupported_chain', param: '0.chainId' },
     ],
+    [
+      () => {
+        const leg = { poolAddress: pool.poolAddress, side: 'ask', size: '0' };
+        const body = { chainId: good.chainId, taker: good.provider, legs: [{ ...leg, size: '1' }, leg] };
+        return rest.post('/rfqs', body, problemJson);
+      },
+      400,
+      { param: 'legs.1.size' },
+    ],
     [() => rest.get('/quotes?chainId=421613', problemJson), 400, { code: 'invalid_parameter', param: 'poolAddress' }],
     [() => rest.get('/orders?chainId=%ff', problemJson), 400, { code: 'malformed_query' }],
     [() => rest.get('/nowhere', problemJson), 404, { code: 'unknown_path' }],

@@ -16,6 +16,7 @@ import type { Hex } from '../../src/engine/quote.js';
 import { Market, ONE } from '../chain/dev/market.js';
 import { startLocalChain } from '../../src/chain/dev/local-chain.js';
 import { documentedPorts } from './documented-network.js';
+import { RestClient } from './rest-client.js';
 import { startTestService } from './running-service.js';
 import { SocketClient } from './socket-client.js';
 import { until } from '../until.js';
@@ -310,7 +311,13 @@ await t.test('quotes are withdrawn when heartbeats end, and restored by their pr
   await followed.whenLive();
   t.match(await client.heartbeat(provider, 600), { provider: provider.toLowerCase(), seconds: 600 });
   t.match((await client.rest.authorizations()).authorizations, [{ heartbeatSeconds: 600 }]);
-  await t.rejects(client.rest.heartbeat(provider, 86_400), { name: 'ApiError', status: 400 });
+  const tooLong = await new RestClient(service.httpUrl, service.apiKey).post(
+    '/heartbeat',
+    { chainId, provider, timeoutSeconds: 86_400 },
+    { accept: 'application/problem+json' },
+  );
+  t.match(tooLong, { status: 400, body: { code: 'invalid_parameter', param: 'timeoutSeconds' } });
+  t.match((await client.rest.authorizations()).authorizations, [{ heartbeatSeconds: 600 }], 'it changes nothing');
   const before = await liveIds();
   await client.rest.heartbeat(provider, 1);
   await allDeleted(t, before.length);
@@ -351,6 +358,10 @@ await t.test('fills beyond the limit withdraw all that is quoted in the pool', a
   const set = await client.rest.setFillLimit(await signFillLimit(signer, chainId, signed));
   t.strictSame(set.fillLimits, [shown]);
   t.strictSame((await client.rest.fillLimits(provider)).fillLimits, [shown]);
+  const stranger = await newClient('another maker');
+  await t.rejects(stranger.rest.fillLimits(provider), { name: 'ApiError', status: 403 });
+  await stranger.signIn({ account: signer });
+  t.strictSame((await stranger.rest.fillLimits(provider)).fillLimits, [shown], 'it has proven the address');
   const [first, second] = await published(3);
   if (first === undefined || second === undefined) throw new Error('three were published');
   await market.fill(taker.address, first, ONE / 4n);
