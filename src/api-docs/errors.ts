@@ -134,12 +134,12 @@ export const httpErrors: Readonly<Record<number, readonly ErrorDoc<HttpErrorCode
     {
       message: 'No deployed pool is named {instrument}',
       code: 'pool_not_deployed',
-      when: 'GET /book, GET /quotes/cover: GET /instruments lists the names.',
+      when: 'GET /book, /quotes/cover, /trades, /candles: GET /instruments lists the names.',
     },
     {
       message: 'Name the pool by either poolAddress or instrument',
       code: 'invalid_parameter',
-      when: 'GET /quotes/cover: both are given, or neither.',
+      when: 'GET /quotes/cover, /candles: both are given, or neither. GET /trades: both.',
     },
     {
       message: 'failed to get tokens balances',

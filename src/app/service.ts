@@ -209,6 +209,7 @@ export async function startService(given: ServiceOptions): Promise<Service> {
     ...marketRoutes({
       trades,
       instrument: (pool) => series.instrument(pool),
+      poolNamed: (instrument) => poolNames.addressOf(instrument),
       nowSeconds,
       chainId,
       answers: largeAnswers,

@@ -8,7 +8,7 @@ import { onChain } from '../wire/primitives.js';
 import type { QuoteJson } from '../wire/quote-json.js';
 import { compile } from '../wire/validation.js';
 import { readQuery } from './parse.js';
-import { chainNotServed, chainUnreachable, json, noPoolNamed, refuse, takerRefusal } from './responses.js';
+import { chainNotServed, chainUnreachable, json, poolOf, refuse, takerRefusal } from './responses.js';
 import type { Caller, Route } from './router.js';
 
 export interface CoverQueries {
@@ -70,13 +70,8 @@ export function coverRoute({ covers, plans, quoteJson, takers, chainId, limits }
     const refusal = takerRefusal(request, takers, caller, query.value.taker);
     if (refusal !== null) return refusal;
     const lower = (address: string | undefined): Hex | null => (address?.toLowerCase() as Hex | undefined) ?? null;
-    const { instrument } = query.value;
-    const given = lower(query.value.poolAddress);
-    if ((given === null) === (instrument === undefined)) {
-      return refuse(request, 'invalid_parameter', 'Name the pool by either poolAddress or instrument');
-    }
-    const poolAddress = given ?? covers.poolNamed(instrument ?? '');
-    if (poolAddress === null) return noPoolNamed(request, instrument ?? '');
+    const poolAddress = poolOf(request, query.value, (instrument) => covers.poolNamed(instrument));
+    if (typeof poolAddress !== 'string') return poolAddress;
     const taker = lower(query.value.taker);
     const provider = lower(query.value.provider);
     const { epoch } = covers;

@@ -12,7 +12,7 @@ import {
 import { onChain } from '../wire/primitives.js';
 import { compile } from '../wire/validation.js';
 import { readQuery } from './parse.js';
-import { chainNotServed, json, largeAnswer, type LargeAnswerRunner, refuse, unavailable } from './responses.js';
+import { chainNotServed, json, largeAnswer, type LargeAnswerRunner, poolOf, refuse, unavailable } from './responses.js';
 import type { Caller, Route } from './router.js';
 
 /** The trades that are kept. */
@@ -30,6 +30,8 @@ export interface TradeQueries {
 export interface MarketRouteParts {
   readonly trades: TradeQueries;
   readonly instrument: (pool: Pool) => string | null;
+  /** Null: no deployed pool has the name. */
+  readonly poolNamed: (instrument: string) => Hex | null;
   readonly nowSeconds: () => number;
   readonly chainId: string;
   readonly answers: LargeAnswerRunner;
@@ -60,7 +62,11 @@ export function marketRoutes(parts: MarketRouteParts): Route[] {
       handle(request, caller) {
         const query = readQuery(request, checkTrades, limits.queryPairs);
         if (!query.ok) return refuse(request, query.code, query.error);
-        return answer(request, caller, query.value, () => page(query.value));
+        const { poolAddress, instrument } = query.value;
+        const isOfAll = poolAddress === undefined && instrument === undefined;
+        const pool = isOfAll ? null : poolOf(request, query.value, parts.poolNamed);
+        if (pool !== null && typeof pool !== 'string') return pool;
+        return answer(request, caller, query.value, () => page(query.value, pool));
       },
     },
     {
@@ -70,7 +76,9 @@ export function marketRoutes(parts: MarketRouteParts): Route[] {
       handle(request, caller) {
         const query = readQuery(request, checkCandles, limits.queryPairs);
         if (!query.ok) return refuse(request, query.code, query.error);
-        return answer(request, caller, query.value, () => candles(query.value));
+        const pool = poolOf(request, query.value, parts.poolNamed);
+        if (typeof pool !== 'string') return pool;
+        return answer(request, caller, query.value, () => candles(query.value, pool));
       },
     },
   ];
@@ -95,12 +103,12 @@ export function marketRoutes(parts: MarketRouteParts): Route[] {
     });
   }
 
-  function page(query: TradesQuery): TradesResult {
+  function page(query: TradesQuery, poolAddress: Hex | null): TradesResult {
     const limit = query.limit === undefined ? DEFAULT_PAGE : Number(query.limit);
     const [blockNumber, logIndex] = query.cursor?.split('-').map(Number) ?? [];
     const before = blockNumber === undefined || logIndex === undefined ? null : { blockNumber, logIndex };
     const found: PlacedTrade[] = [];
-    for (const trade of trades.store.newest(filterOf(query), before)) {
+    for (const trade of trades.store.newest(filterOf(query, poolAddress), before)) {
       found.push(trade);
       if (found.length > limit) break;
     }
@@ -113,18 +121,19 @@ export function marketRoutes(parts: MarketRouteParts): Route[] {
     };
   }
 
-  function candles(query: CandlesQuery): CandlesResult {
-    const all = trades.store.candles(filterOf(query), CANDLE_SECONDS[query.interval]);
+  function candles(query: CandlesQuery, poolAddress: Hex): CandlesResult {
+    const all = trades.store.candles(filterOf(query, poolAddress), CANDLE_SECONDS[query.interval]);
     return { since: trades.store.since(parts.nowSeconds()), candles: all.slice(-limits.candles).map(candleJson) };
   }
 }
 
 function filterOf(
-  query: Partial<Pick<TradesQuery, 'poolAddress' | 'provider' | 'taker' | 'side' | 'from' | 'to'>>,
+  query: Partial<Pick<TradesQuery, 'provider' | 'taker' | 'side' | 'from' | 'to'>>,
+  poolAddress: Hex | null,
 ): TradeFilter {
   const lower = (address: string | undefined): Hex | null => (address?.toLowerCase() as Hex | undefined) ?? null;
   return {
-    poolAddress: lower(query.poolAddress),
+    poolAddress,
     provider: lower(query.provider),
     taker: lower(query.taker),
     isBuy: query.side === undefined ? null : query.side === 'buy',

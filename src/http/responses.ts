@@ -177,6 +177,25 @@ function capped(
   return refuse(request, 'spend_cap_reached', message, retryAfter(retryAfterMs));
 }
 
+/** A pool by its address or by the name of its option. */
+interface PoolQuery {
+  readonly poolAddress?: string | undefined;
+  readonly instrument?: string | undefined;
+}
+
+/** The pool that a query names, in lower case, or the refusal if it names it in both ways, in none, or names no pool. */
+export function poolOf(
+  request: NetRequestHead,
+  { poolAddress, instrument }: PoolQuery,
+  poolNamed: (instrument: string) => Hex | null,
+): Hex | NetResponse {
+  if (poolAddress !== undefined && instrument === undefined) return poolAddress.toLowerCase() as Hex;
+  if (instrument === undefined || poolAddress !== undefined) {
+    return refuse(request, 'invalid_parameter', 'Name the pool by either poolAddress or instrument');
+  }
+  return poolNamed(instrument) ?? noPoolNamed(request, instrument);
+}
+
 export function noPoolNamed(request: NetRequestHead, name: string): NetResponse {
   return refuse(request, 'pool_not_deployed', noPoolText(name));
 }

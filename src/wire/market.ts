@@ -1,12 +1,13 @@
 import Type, { type Static } from 'typebox';
 import type { Origin, Trade } from '../engine/quote.js';
-import { Address, ChainId, closed, Hash, SafeUint, Uint256, UnixSeconds } from './primitives.js';
+import { Address, ChainId, closed, Hash, InstrumentName, SafeUint, Uint256, UnixSeconds } from './primitives.js';
 
 const Seconds = Type.Unsafe<string>(Type.String({ pattern: '^[0-9]{1,12}$', description: 'Unix seconds, included.' }));
 
 const traded = {
   chainId: ChainId,
   poolAddress: Type.Optional(Address),
+  instrument: Type.Optional(InstrumentName),
   from: Type.Optional(Seconds),
   to: Type.Optional(Seconds),
 };
@@ -91,7 +92,6 @@ type Interval = keyof typeof CANDLE_SECONDS;
 /** GET /candles. */
 export const CandlesQuery = closed({
   ...traded,
-  poolAddress: Address,
   interval: Type.Enum(Object.keys(CANDLE_SECONDS) as Interval[], { type: 'string' }),
 });
 export type CandlesQuery = Static<typeof CandlesQuery>;

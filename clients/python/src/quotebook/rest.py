@@ -162,6 +162,7 @@ class Rest:
         self,
         *,
         pool_address: str | None = None,
+        instrument: str | None = None,
         provider: str | None = None,
         taker: str | None = None,
         side: Literal["buy", "sell"] | None = None,
@@ -173,6 +174,7 @@ class Rest:
         """Fills on the settlement chain, the newest first. `start` and `end`: Unix seconds, both included."""
         query: _Query = {
             "poolAddress": pool_address,
+            "instrument": instrument,
             "provider": provider,
             "taker": taker,
             "side": side,
