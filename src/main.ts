@@ -192,6 +192,7 @@ async function serve(
       journal: log.journal,
       epoch: log.epoch,
       history,
+      tradeFiles: log.tradeFiles,
       past,
       keys,
       budgets: log.budgets,

@@ -5,13 +5,21 @@ import { intentFileName, IntentLog } from '../chain/wallet/intent-log.js';
 import type { Limits } from '../config/limits.js';
 import type { Settings } from '../config/setting-table.js';
 import type { Hex } from '../engine/quote.js';
-import { isDiskFull, parseSyncMode, PersistenceError, type KeyValueStore } from '../persistence/disk/disk.js';
+import { DAY_MS } from '../feed/past-fills.js';
+import {
+  type Disk,
+  isDiskFull,
+  parseSyncMode,
+  PersistenceError,
+  type KeyValueStore,
+} from '../persistence/disk/disk.js';
 import { JsonStore } from '../persistence/disk/json-store.js';
 import { openNodeDisk } from '../persistence/disk/node-disk.js';
-import type { Identity } from '../persistence/format/manifest.js';
+import { type Identity, requireManifest } from '../persistence/format/manifest.js';
 import { logBytes, type LogStorage, meteredDisk, readStorage } from '../persistence/recovery/log-backup.js';
 import { type OpenLog, openLog, type OpenLogOptions } from '../persistence/recovery/open-log.js';
 import { scanInThread } from '../persistence/recovery/scan-thread.js';
+import { TradeFiles } from '../persistence/trades/trade-files.js';
 import { SnapshotProcess } from '../persistence/snapshot/snapshot-process.js';
 import { systemClock, systemRandom } from '../system/clock.js';
 import { Progress, type ProgressState } from './progress.js';
@@ -39,6 +47,8 @@ export interface DataDirectory extends OpenLog {
   readonly directory: string;
   /** Daily usage of keys and wallets. */
   readonly budgets: KeyValueStore;
+  /** Trade events of the log; null: they cannot be kept besides, which has been logged. */
+  readonly tradeFiles: TradeFiles | null;
   /** How much room the log takes, and how old its newest snapshot is. */
   readonly storage: () => Promise<LogStorage>;
   /** Intents of this wallet on that chain. One process at a time holds them. */
@@ -118,6 +128,22 @@ export function openLogOptions({
   };
 }
 
+async function openTradeFiles(
+  disk: Disk,
+  { engine }: OpenLog,
+  { limits, logger }: DataDirectoryOptions,
+): Promise<TradeFiles> {
+  const { epoch } = await requireManifest(disk);
+  return TradeFiles.open(disk, {
+    epoch,
+    end: { seq: engine.seq, tsMs: engine.tsMs },
+    fileBytes: limits.tradeFileBytes,
+    fileMs: limits.tradeFileMs,
+    keptMs: limits.tradeDays * DAY_MS,
+    logger,
+  });
+}
+
 async function openIn(directory: string, options: DataDirectoryOptions): Promise<DataDirectory> {
   const { settings, limits, logger, onFatal } = options;
   const files: JsonStore[] = [];
@@ -152,8 +178,13 @@ async function openIn(directory: string, options: DataDirectoryOptions): Promise
     });
     return kept;
   };
+  const tradeFiles = await openTradeFiles(disk, log, options).catch((error: unknown) => {
+    logger.error({ err: error }, 'trade files not opened');
+    return null;
+  });
   const close = async (): Promise<void> => {
     for (const file of files) await file.close();
+    await tradeFiles?.close();
     await log.close();
     snapshots.end();
   };
@@ -165,6 +196,7 @@ async function openIn(directory: string, options: DataDirectoryOptions): Promise
     ...log,
     directory,
     budgets,
+    tradeFiles,
     storage: () => readStorage(disk),
     async openIntents(chainId, address) {
       return new IntentLog(await openKept(intentFileName(chainId, address), limits.intentFileBytes));

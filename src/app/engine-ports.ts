@@ -13,6 +13,7 @@ import type { EngineTime, Sequencer } from '../engine/sequencer.js';
 import type { TimedEvent } from '../feed/event-history.js';
 import { Feed, type FeedOptions } from '../feed/feed.js';
 import { readPastFills } from '../feed/past-fills.js';
+import type { TradeVolume } from '../feed/trade-volume.js';
 import type { CoverQueries } from '../http/cover-route.js';
 import type { PastQueries } from '../http/past-answers.js';
 import type { PastThread } from '../past/past-thread.js';
@@ -176,17 +177,19 @@ export function coverQueries(feed: Feed, pools: Pick<CoverQueries, 'isDeployed' 
 
 /**
  * Counts into the tickers, while the service goes on, what was filled in the day before this start. Rejects when the
- * log cannot be read; resolves early when the service has stopped.
+ * log cannot be read; resolves early when the service has stopped. `trades`: those of that day, if not from the log.
  */
 export async function countPastFills(
   { engine, history, clock, limits }: ServiceOptions,
   { tickers }: Feed,
   isStopped: () => boolean,
+  trades: Promise<TradeVolume> | undefined,
 ): Promise<void> {
   if (history === null) return;
   const start = { index: engine.index, tsMs: engine.tsMs };
   const { pastGroupsPerTurn: groupsPerTurn, recentFills, tradesKept } = limits;
-  await readPastFills({ history, tickers, start, clock, groupsPerTurn, recentFills, tradesKept, isStopped });
+  const ofTrades = { tradesKept, ...(trades !== undefined && { trades }) };
+  await readPastFills({ history, tickers, start, clock, groupsPerTurn, recentFills, ...ofTrades, isStopped });
 }
 
 /**

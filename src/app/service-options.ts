@@ -14,6 +14,7 @@ import type { PageOptions } from '../http/static-routes.js';
 import type { Metrics } from '../metrics/metrics.js';
 import type { ServerChoice } from '../net/open-server.js';
 import type { PastThread } from '../past/past-thread.js';
+import type { TradeFiles } from '../persistence/trades/trade-files.js';
 import type { Quotas, QuotaTable } from '../quota/rate-limits.js';
 import type { Chains, ChainsOptions } from './chains.js';
 import type { Core } from './core.js';
@@ -41,6 +42,8 @@ export interface ServiceOptions extends ServerChoice, ListenerPorts {
   readonly epoch: string;
   /** Events from before this start; null: none are kept. */
   readonly history: EventHistory | null;
+  /** Where its trades are kept besides; null: these cannot be used. Absent: they are in the log alone. */
+  readonly tradeFiles?: TradeFiles | null;
   /** Reads the log's past beside the writer; absent: no log is kept. */
   readonly past?: Pick<PastThread, 'ask'>;
   readonly keys: KeyStore;

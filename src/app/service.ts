@@ -20,6 +20,7 @@ import { bookProofRoute, quoteHistoryRoute } from '../http/history-route.js';
 import { marketRoutes } from '../http/market-routes.js';
 import { readableOrdersRoutes } from '../http/readable-orders-routes.js';
 import { TradeHistory } from '../market/trade-history.js';
+import { TradeRecorder } from '../market/trade-recorder.js';
 import { measuredCalls } from '../metrics/instrument.js';
 import { networkOf } from '../net/address.js';
 import { CloseCode, type NetServer } from '../net/net.js';
@@ -85,7 +86,7 @@ export async function startService(given: ServiceOptions): Promise<Service> {
 
   const { history } = options;
   // First of all: when the log fails here, nothing is left running.
-  const start = { index: engine.index, tsMs: engine.tsMs };
+  const start = { index: engine.index, seq: engine.seq, tsMs: engine.tsMs };
   const recent = history === null ? [] : await eventsBefore(engine, history, limits.recentEvents);
 
   const quotas = new Quotas(options.tierQuotas, limits.answerBurstSeconds, (quota, tier) =>
@@ -189,7 +190,9 @@ export async function startService(given: ServiceOptions): Promise<Service> {
   ];
   const nowSeconds = (): number => Math.floor(core.time.nowMs() / 1000);
   const readableJson = new ReadableJson({ optionOf: (poolKey) => series.optionOf(poolKey), nowSeconds });
-  const trades = new TradeHistory(limits);
+  const files = options.tradeFiles ?? null;
+  const recorder = files === null ? null : new TradeRecorder(files, clock, limits, logger);
+  const trades = new TradeHistory(limits, files !== null && recorder !== null ? { files, recorder } : null);
   optionRoutes.push(
     bookRoute(
       feed,
@@ -259,6 +262,9 @@ export async function startService(given: ServiceOptions): Promise<Service> {
   const server = openNetwork(options, http, { main: hub, container: hub.readableByDefault() }, logFault);
 
   const publish = measuredPublish((...message) => server.publish(...message), metrics);
+  metrics?.beforeReading(() =>
+    metrics.tradeFilesFailing.set((recorder?.isFailing ?? options.tradeFiles === null) ? 1 : 0),
+  );
   if (metrics !== null) measureEngine(metrics, { engine, records, chains, clock, isReady: () => http.isReady() });
   const fanOutAdded = metrics && timeFanOut(metrics, records, clock);
   const pushesAdded = options.traces?.pushes(records);
@@ -307,8 +313,9 @@ export async function startService(given: ServiceOptions): Promise<Service> {
     });
   };
   noteUsesLater();
-  countPastFills(options, feed, () => isStopped).catch(logFault);
-  trades.readPast(history, start, clock, () => isStopped).catch(logFault);
+  const volume = trades.readPast(history, start, clock, () => isStopped);
+  volume.catch(logFault);
+  countPastFills(options, feed, () => isStopped, recorder === null ? undefined : volume).catch(logFault);
   core.start();
   const { backend, library } = server;
   return { port, containerPort, backend, library, routes: http.routes, ready, adoptQuotas, stop };
@@ -328,6 +335,7 @@ export async function startService(given: ServiceOptions): Promise<Service> {
     cancelTimeUp();
     connections.stop();
     await core.stop();
+    await recorder?.stop();
     unwatchKeys();
   }
 

@@ -177,9 +177,20 @@ export const limits = {
   recentEvents: 32_768,
   /** Filled quotes remembered for a reorg that takes their fills back. */
   recentFills: 10_000,
-  /** Trades kept in memory, about 500 bytes each, and days that they are kept. A start reads them from the log. */
+  /** Trades kept in memory, about 500 bytes each, and days that they are kept. A start reads them from their files. */
   tradesKept: 100_000,
   tradeDays: 90,
+  /** A file of trades ends with so many bytes, or when it is so old: files go as a whole. */
+  tradeFileBytes: 8 << 20,
+  tradeFileMs: 24 * 60 * 60_000,
+  /** How long trades wait for others that are written with them, how long after a failure, and trades of one write. */
+  tradeWriteMs: 500,
+  tradeRetryMs: 10_000,
+  tradeBatch: 200,
+  /** Trades that wait to be written, about 500 bytes each; beyond it the next start reads them from the log. */
+  tradeQueue: 50_000,
+  /** Records without trades after which the files say that there were none: fewer than are between two snapshots. */
+  tradeMarkRecords: 10_000,
   /** Candles of one answer: the newest. */
   candles: 1000,
   /** Events that wait for the feed's own book while nobody follows it: some 0.1 ms for all of them. */

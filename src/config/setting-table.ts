@@ -266,7 +266,7 @@ export const settingTable = {
     1,
     3_650,
     limits.tradeDays,
-    'Days that trades are kept for GET /trades and GET /candles, as far as the log has them; what is older answers 410.',
+    'Days that trades are kept for GET /trades and GET /candles, in files of their own; what is older answers 410.',
   ),
   tradesKept: integer(
     1_000,

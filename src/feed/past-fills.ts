@@ -21,6 +21,8 @@ export interface PastFillsOptions {
   readonly recentFills: number;
   /** Trades whose volume is counted. */
   readonly tradesKept: number;
+  /** The trades of that day, where they are kept beside the log; absent: they are read from it, too. */
+  readonly trades?: Promise<TradeVolume>;
   isStopped(): boolean;
 }
 
@@ -42,7 +44,7 @@ export async function readPastFills(options: PastFillsOptions): Promise<void> {
   }
   const missing = missingThrough(first, history);
   if (missing !== null) day.lose(missing);
-  day.addTo(tickers);
+  day.addTo(tickers, await options.trades);
 }
 
 /** The fills and trades of the day before a moment, from the events of that day in their order. */
@@ -73,8 +75,9 @@ export class FilledDay {
     this.#trades.lose(throughSeconds);
   }
 
-  addTo(tickers: Tickers): void {
-    tickers.addPast(this.#fills, this.#trades, this.#pools.values());
+  /** `trades`: in place of those that were counted. */
+  addTo(tickers: Tickers, trades = this.#trades): void {
+    tickers.addPast(this.#fills, trades, this.#pools.values());
   }
 
   #count(event: OrderEvent, tsMs: number): void {

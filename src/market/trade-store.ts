@@ -73,6 +73,12 @@ export class TradeStore {
     this.#lost = Math.max(this.#lost, throughSeconds);
   }
 
+  /** Begins anew: events up to that Unix second may be missing, also those that undo trades which are here. */
+  restart(throughSeconds: number): void {
+    this.#trades = [];
+    this.lose(throughSeconds);
+  }
+
   /** Drops what is older than it is kept. */
   expire(nowSeconds: number): void {
     const oldest = nowSeconds - this.#keptSeconds;

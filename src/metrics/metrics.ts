@@ -79,6 +79,9 @@ export class Metrics {
   readonly snapshotAge = new Gauge(
     this.#named('quotebook_snapshot_age_seconds', 'How long ago the last record of the newest snapshot was written.'),
   );
+  readonly tradeFilesFailing = new Gauge(
+    this.#named('quotebook_trade_files_failing', '1 while trades that are committed cannot be written to their files.'),
+  );
   readonly publications = new Counter(
     this.#named('quotebook_publications_total', 'Messages handed out, each once for all who follow its topic.'),
   );

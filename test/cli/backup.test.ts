@@ -7,6 +7,8 @@ import { keysCommand } from '../../src/cli/keys.js';
 import { runCommand } from '../../src/cli/run.js';
 import { nodeDiskAt, openNodeDisk } from '../../src/persistence/disk/node-disk.js';
 import { MANIFEST_NAME, requireManifest } from '../../src/persistence/format/manifest.js';
+import type { Disk } from '../../src/persistence/disk/disk.js';
+import { TradeFiles } from '../../src/persistence/trades/trade-files.js';
 import { JsonStore } from '../../src/persistence/disk/json-store.js';
 import { systemClock } from '../../src/system/clock.js';
 import { SeededRandom } from '../simulation/seeded-random.js';
@@ -137,6 +139,43 @@ async function madeBackup(): Promise<{ parent: string; dataDir: string; target: 
   if (code !== 0) throw new Error(err.join('\n'));
   return { parent, dataDir, target };
 }
+
+await t.test('files of trades come along, and those of a restored log go on', async (t) => {
+  const { parent, dataDir } = await madeBackup();
+  const source = nodeDiskAt(path.join(dataDir, 'local'));
+  const { engine, epoch, end } = await (async () => {
+    const running = await LogProcess.start({ boot: () => source }, systemClock, new SeededRandom(seed));
+    const { engine } = running.log;
+    const { seq, tsMs } = engine;
+    await running.log.close();
+    return { engine, epoch: (await requireManifest(source)).epoch, end: { seq, tsMs } };
+  })();
+  const open = (disk: Disk): Promise<TradeFiles> => {
+    const bounds = { fileBytes: 1 << 20, fileMs: 1_000, keptMs: 1_000_000 };
+    return TradeFiles.open(disk, { epoch, end, logger: silent, ...bounds });
+  };
+  const files = await open(source);
+  await files.skipTo({ seq: 0, tsMs: 0 });
+  const events = [{ type: 'TRADES_UNDONE' as const, seq: end.seq, cause: null, blockNumber: 7 }];
+  await files.append({ events, through: end });
+  await files.close();
+  await mkdir(path.join(dataDir, 'local', 'trades-00000009.log'));
+  const [target, restored] = [path.join(parent, 'with-trades'), path.join(parent, 'restored')];
+  const made = await run('backup', target, '--data-dir', dataDir);
+  t.equal(made.code, 0, `one that cannot be read is left out: ${made.err.join('\n')}`);
+  t.equal((await run('restore', target, '--data-dir', restored)).code, 0);
+  const copy = nodeDiskAt(path.join(restored, 'local'));
+  const continued = await LogProcess.start({ boot: () => copy }, systemClock, new SeededRandom(seed));
+  t.equal(continued.log.engine.seq, engine.seq);
+  const copied = await open(copy);
+  t.strictSame(copied.through, end, 'they are of the same log');
+  const parts = [];
+  for await (const part of copied.read(() => false)) parts.push(part);
+  t.strictSame(parts, [{ type: 'EVENTS', events }]);
+  await copied.close();
+  await continued.log.close();
+  await rm(parent, { recursive: true });
+});
 
 await t.test('backup and restore refuse a directory that is not empty, and one without what they need', async (t) => {
   const { parent, dataDir, target } = await madeBackup();

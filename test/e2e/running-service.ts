@@ -40,6 +40,8 @@ export interface TestServiceOptions {
   readonly journal?: Journal;
   /** The service writes a log into its directory, and answers questions about the past from it. */
   readonly keepsLog?: boolean;
+  /** As the setting of that name. */
+  readonly retainLogBytes?: number;
   /** Its directory, which `stop` leaves there: with `keepsLog` a later service goes on from its log. */
   readonly dataDir?: string;
   /** The log's name, 16 hex digits. */
@@ -156,7 +158,8 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
       },
     };
   }
-  const log = options.keepsLog === true ? await openTestLog(profile, rpc, dataDir, limits) : null;
+  const log =
+    options.keepsLog === true ? await openTestLog(profile, rpc, dataDir, limits, options.retainLogBytes ?? null) : null;
   const engine = options.engine ?? log?.engine ?? newEngine(limits.reorgDepth);
   const cap = {
     ...(options.spendPerDayWei !== undefined && { spendPerDayWei: options.spendPerDayWei }),
@@ -170,7 +173,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     journal: options.journal ?? log?.journal ?? new MemoryJournal(),
     epoch: options.epoch ?? log?.epoch ?? '00000000000000e2',
     history: log?.events ?? null,
-    ...(log !== null && { past: log.past }),
+    ...(log !== null && { past: log.past, tradeFiles: log.tradeFiles }),
     keys,
     ...(options.budgets === undefined ? {} : { budgets: options.budgets }),
     clock: systemClock,
@@ -222,11 +225,17 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
 }
 
 /** A log as a process has it, and what reads its past. */
-async function openTestLog(profile: Profile, rpc: (chain: ChainProfile) => HttpRpc, dataDir: string, limits: Limits) {
+async function openTestLog(
+  profile: Profile,
+  rpc: (chain: ChainProfile) => HttpRpc,
+  dataDir: string,
+  limits: Limits,
+  retainLogBytes: number | null,
+) {
   const logger = pino({ level: 'silent' });
   const defaults = Object.fromEntries(settingNames.map((name) => [name, settingTable[name].default])) as Settings;
   const log = await openDataDirectory({
-    settings: { ...defaults, dataDir },
+    settings: { ...defaults, dataDir, retainLogBytes },
     limits,
     name: profile.name,
     identity: await readIdentity(profile, { settlement: rpc(profile.settlement), stream: rpc(profile.stream) }),

@@ -1,10 +1,11 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import t from 'tap';
 import { poolAbi } from '../../src/chain/contracts/abi.js';
 import { effectiveLimits } from '../../src/config/effective-limits.js';
 import { type Settings, settingNames, settingTable } from '../../src/config/setting-table.js';
+import { Metrics } from '../../src/metrics/metrics.js';
 import { OrderbookClient } from '../../src/client/node.js';
 import { startLocalChain } from '../../src/chain/dev/local-chain.js';
 import type { TickersResult } from '../../src/wire/feed-messages.js';
@@ -191,6 +192,71 @@ await t.test('after a restart they are those of the log, with what was traded an
   const [meanwhile, ...others] = await served(over(second));
   t.strictSame(others, before.slice(1), 'those of before the restart but for the one that the reorg undid');
   t.notMatch(before, [{ txHash: meanwhile?.txHash }]);
+});
+
+await t.test('they outlive the log, which `retainLogBytes` cuts, and so does their volume', async (t) => {
+  const dataDir = await mkdtemp(path.join(tmpdir(), 'quotebook-'));
+  t.teardown(() => rm(dataDir, { recursive: true, force: true }));
+  const limits = { lowerHeadMs: 100, logSegmentBytes: 4096 };
+  const options = { chain, walletKey: null, keepsLog: true, dataDir, retainLogBytes: 0, limits };
+  const name = chain.profile.name;
+  const segments = async () => (await readdir(path.join(dataDir, name))).filter((file) => file.startsWith('segment-'));
+  const first = await startTestService(options);
+  const offer = await market.sign(call, { price: ONE / 13n });
+  for (let fills = 0; fills < 12; fills += 1) await market.fill(taker.address, offer, ONE / 64n);
+  const over = ({ httpUrl, apiKey }: typeof first) => new RestClient(httpUrl, apiKey);
+  await sameAsOnChain(over(first));
+  const listed = await served(over(first));
+  await first.stop();
+  const begun = await segments();
+  await market.reorg(1);
+  for (let restarts = 0; restarts < 3; restarts += 1) {
+    const next = await startTestService(options);
+    await market.fill(taker.address, await market.sign(call), ONE / 64n);
+    await untilAnswer(
+      () => served(over(next)),
+      (trades) => trades.length === listed.length + restarts,
+    );
+    await next.stop();
+  }
+  const left = await segments();
+  t.notOk(left.includes(begun.sort()[0] ?? ''), 'the log does not begin where it did');
+  const last = await startTestService(options);
+  t.teardown(() => last.stop());
+  await untilAnswer(
+    async () => (await over(last).get(`/trades?${about}`)).status,
+    (status) => status === 200,
+  );
+  await sameAsOnChain(over(last));
+  t.strictSame((await served(over(last))).slice(3), listed.slice(1), 'all but the one that the reorg undid');
+});
+
+await t.test('a service whose files of trades cannot be written says so, and serves them all the same', async (t) => {
+  const dataDir = await mkdtemp(path.join(tmpdir(), 'quotebook-'));
+  t.teardown(() => rm(dataDir, { recursive: true, force: true }));
+  const directory = path.join(dataDir, chain.profile.name);
+  // Nothing can be made under that name.
+  await mkdir(path.join(directory, 'trades-00000001.log'), { recursive: true });
+  const metrics = new Metrics();
+  const options = { chain, walletKey: null, keepsLog: true, dataDir, limits: { lowerHeadMs: 100 } };
+  const failing = await startTestService({ ...options, metrics });
+  await market.fill(taker.address, await market.sign(call), ONE / 64n);
+  await sameAsOnChain(new RestClient(failing.httpUrl, failing.apiKey));
+  const isFailing = async (by: Metrics) => /^quotebook_trade_files_failing 1$/m.test(await by.text());
+  t.ok(await isFailing(metrics));
+  await failing.stop();
+  await rm(path.join(directory, 'trades-00000001.log'), { recursive: true });
+  const measured = new Metrics();
+  const mended = await startTestService({ ...options, metrics: measured });
+  const by = new RestClient(mended.httpUrl, mended.apiKey);
+  await untilAnswer(
+    async () => (await by.get(`/trades?${about}`)).status,
+    (status) => status === 200,
+  );
+  await sameAsOnChain(by);
+  t.notOk(await isFailing(measured));
+  await mended.stop();
+  t.ok((await readdir(directory)).includes('trades-00000001.log'), 'they are written from the log');
 });
 
 await t.test('trades older than `tradeDays` are gone, before a restart and after it', async (t) => {

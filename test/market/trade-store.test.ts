@@ -149,7 +149,7 @@ t.test('trades and reorgs that come while the past is read count after it', asyn
   };
   t.notOk(history.isComplete);
   const clock = new ManualClock();
-  const reading = history.readPast(past, { index: 4, tsMs: 0 }, clock, () => false);
+  const reading = history.readPast(past, { index: 4, seq: 2, tsMs: 0 }, clock, () => false);
   for (let turn = 0; turn < 20; turn += 1) {
     clock.advance(1);
     await new Promise((resolve) => setImmediate(resolve));
@@ -175,14 +175,14 @@ t.test('where the log begins later, trades are known from its first record on', 
       ];
     },
   };
-  await history.readPast(past, { index: 9, tsMs: startMs }, new ManualClock(), () => false);
+  await history.readPast(past, { index: 9, seq: 402, tsMs: startMs }, new ManualClock(), () => false);
   const now = startMs / 1_000;
   t.equal(history.store.since(now), first + 1, 'a trade of the same second may be gone');
   t.equal(history.store.since(now + 7 * DAY), now - 3 * DAY, 'later its age decides');
   // 0: nothing was dropped. 300: what was dropped is older than the events between it and those that were read.
   for (const since of [0, 300]) {
     const whole = new TradeHistory({ tradesKept: 10, tradeDays: 10, pastGroupsPerTurn: 1_000 });
-    await whole.readPast({ ...past, since }, { index: 9, tsMs: startMs }, new ManualClock(), () => false);
+    await whole.readPast({ ...past, since }, { index: 9, seq: 402, tsMs: startMs }, new ManualClock(), () => false);
     t.equal(whole.store.since(now), 10 * DAY);
   }
 });

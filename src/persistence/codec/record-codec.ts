@@ -180,7 +180,8 @@ const REMOVALS: readonly Removal[] = ['FILLED', 'CANCELLED', 'EXPIRED', 'REWOUND
 /** Written as the place in this list, which is only ever added to at its end. */
 const RFQ_STATUSES: readonly RfqStatus[] = ['open', 'quoted', 'partly_filled', 'filled', 'cancelled', 'expired'];
 
-function writeEvent(out: QuoteWriter, event: EngineEvent): void {
+/** Within what `beginRecord` began: a pool or quote that comes again is written as its number. */
+export function writeEvent(out: QuoteWriter, event: EngineEvent): void {
   const hasTerms = event.type === 'RFQ_PUBLISHED' && event.terms !== undefined;
   out.array(3 + FIELDS[event.type] + (hasTerms ? 1 : 0));
   out.uint(KIND_OF[event.type]);
@@ -237,7 +238,8 @@ function writeEvent(out: QuoteWriter, event: EngineEvent): void {
   }
 }
 
-function readEvent(input: MsgpackReader, quotes: QuoteReader): EngineEvent {
+/** Throws MsgpackError on bytes that are no event. */
+export function readEvent(input: MsgpackReader, quotes: QuoteReader): EngineEvent {
   const length = input.array();
   const type = pick(KINDS, input.uint(), 'event');
   const hasTerms = type === 'RFQ_PUBLISHED' && length === 4 + FIELDS[type];

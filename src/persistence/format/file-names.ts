@@ -9,6 +9,7 @@ const MIN_SEGMENT_BYTES = 1 << 20;
 
 const SEGMENT_NAME = /^segment-([0-9]{8,})\.log$/;
 const SNAPSHOT_NAME = /^snapshot-([0-9]{16})\.snap$/;
+const TRADE_FILE_NAME = /^trades-([0-9]{8,})\.log$/;
 
 export function segmentName(number: number): string {
   return `segment-${String(number).padStart(8, '0')}.log`;
@@ -16,6 +17,10 @@ export function segmentName(number: number): string {
 
 export function snapshotName(index: number): string {
   return `snapshot-${String(index).padStart(16, '0')}.snap`;
+}
+
+export function tradeFileName(number: number): string {
+  return `trades-${String(number).padStart(8, '0')}.log`;
 }
 
 /** Numbers of the segments among the names, rising. */
@@ -26,6 +31,11 @@ export function segmentNumbers(names: readonly string[]): number[] {
 /** Record indexes of the snapshots among the names, rising. */
 export function snapshotIndexes(names: readonly string[]): number[] {
   return numbersIn(names, SNAPSHOT_NAME);
+}
+
+/** Numbers of the files of trades among the names, rising. */
+export function tradeFileNumbers(names: readonly string[]): number[] {
+  return numbersIn(names, TRADE_FILE_NAME);
 }
 
 function numbersIn(names: readonly string[], pattern: RegExp): number[] {

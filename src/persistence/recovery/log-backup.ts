@@ -12,7 +12,14 @@ import {
   writeWhole,
 } from '../disk/disk.js';
 import { checkJsonStore } from '../disk/json-store.js';
-import { segmentName, segmentNumbers, snapshotIndexes, snapshotName } from '../format/file-names.js';
+import {
+  segmentName,
+  segmentNumbers,
+  snapshotIndexes,
+  snapshotName,
+  tradeFileName,
+  tradeFileNumbers,
+} from '../format/file-names.js';
 import { FILL } from '../format/frame.js';
 import { EPOCH_BYTES, HEADER_BYTES, readSnapshotHeader } from '../format/header.js';
 import { MANIFEST_NAME, readManifest, requireManifest, writeManifest } from '../format/manifest.js';
@@ -66,6 +73,7 @@ async function copyOnce(source: Disk, target: Disk, logger: Logger): Promise<Log
   for (const index of snapshots) await copySnapshot(source, target, index, scan.last.group);
   const kept = (await source.list()).filter(isStore);
   for (const name of [...new Set([...manifest.files, ...kept])]) await copyStore(source, target, name, logger);
+  for (const number of tradeFileNumbers(await source.list())) await copyTradeFile(source, target, number, logger);
   // A log that halted stays one.
   if ((await source.list()).includes(HALT_NAME))
     await writeWhole(target, HALT_NAME, [await readWhole(source, HALT_NAME)]);
@@ -108,6 +116,23 @@ async function copySnapshot(source: Disk, target: Disk, index: number, lastGroup
   const read = readSnapshotHeader(bytes.subarray(0, HEADER_BYTES));
   // One that cannot be read is of no use here either: the next start reports it.
   if (typeof read !== 'string' && read.header.group <= lastGroup) await writeNew(target, name, [bytes]);
+}
+
+/**
+ * Derived from the log, and read after it: a start cuts off what the log of the copy does not have, and reads from it
+ * what they lack. So one that cannot be read is left out.
+ */
+async function copyTradeFile(source: Disk, target: Disk, number: number, logger: Logger): Promise<void> {
+  const name = tradeFileName(number);
+  let bytes: Buffer;
+  try {
+    bytes = await readWhole(source, name);
+  } catch (error) {
+    // A service has just removed it for its age.
+    if (!isMissing(error)) logger.warn({ err: error, file: name }, 'trade file not copied');
+    return;
+  }
+  await writeNew(target, name, [bytes]);
 }
 
 /** The file is appended to and replaced as a whole: a read of it is right, or ends within a change. */
