@@ -28,6 +28,8 @@ export class AccountView {
   #client: OrderbookClient | null = null;
   #wallet: Wallet | null = null;
   #timer: ReturnType<typeof setInterval> | undefined;
+  /** Pools with quotes of the wallet, when they were read last. */
+  #quotedPools: ReadonlySet<string> = new Set();
   readonly #refreshSoon = throttled(() => void this.refresh(), QUOTES_AFTER_MS);
 
   constructor(market: Market) {
@@ -39,6 +41,7 @@ export class AccountView {
     clearInterval(this.#timer);
     this.#client = client;
     this.#wallet = wallet;
+    this.#quotedPools = new Set();
     byId('account').dataset.connected = String(wallet !== null);
     if (wallet === null) return;
     void this.refresh();
@@ -48,6 +51,11 @@ export class AccountView {
   /** Reads everything of the wallet again. */
   async refresh(): Promise<void> {
     await Promise.all([this.#readQuotes(), this.#readPositions(), this.#readBalances()]);
+  }
+
+  /** Whether the wallet has public quotes in the pool. */
+  quotesIn(poolAddress: string): boolean {
+    return this.#quotedPools.has(poolAddress);
   }
 
   /** A quote of some provider has changed. */
@@ -63,6 +71,7 @@ export class AccountView {
         ...found.validQuotes.map((quote): [OrderbookQuote, string] => [quote, 'live']),
         ...found.invalidQuotes.map(({ quote, reason }): [OrderbookQuote, string] => [quote, words(reason)]),
       ];
+      this.#quotedPools = new Set(all.map(([{ poolAddress }]) => poolAddress));
       byId('cancel-all').hidden = all.length === 0;
       const rows = all.map(([quote, state]) => {
         const pool = this.#market.pool(quote.poolAddress);
@@ -71,7 +80,7 @@ export class AccountView {
         return tableRow(
           quote.quoteId,
           [
-            this.#name(quote.poolAddress),
+            this.#market.nameOf(quote.poolAddress),
             side,
             pool === undefined
               ? '…'
@@ -187,11 +196,6 @@ export class AccountView {
       setText(byId('account-note'), problemText(error));
     }
     await this.refresh();
-  }
-
-  #name(poolAddress: string): string {
-    const pool = this.#market.pool(poolAddress);
-    return pool === undefined ? 'another pool' : nameOf(pool);
   }
 }
 

@@ -10,7 +10,7 @@ import { contracts } from './amounts.js';
 import { timeText } from './display.js';
 import { byId, create, fillRows, setText, tableRow } from './elements.js';
 import type { Market } from './market.js';
-import { nameOf, normalizedPrice, premiumToken, typedPremium } from './option.js';
+import { normalizedPrice, premiumToken, typedPremium } from './option.js';
 import { publishQuotes, type RequestedQuote } from './quote-view.js';
 import { isLive } from './rfq-view.js';
 import type { ServerClock } from './server-clock.js';
@@ -73,8 +73,7 @@ export class InboxView {
   }
 
   heard({ tsMs, body, terms }: RfqEvent): void {
-    const { market } = this.#parts;
-    const poolAddress = 'poolAddress' in body ? body.poolAddress.toLowerCase() : market.addressOf(body.poolKey);
+    const poolAddress = this.#parts.market.requestedPool(body);
     if (poolAddress === undefined) return;
     const { side, taker } = body;
     const [rfqId, validUntil] = [terms?.rfqId ?? null, terms?.validUntil ?? null];
@@ -106,7 +105,7 @@ export class InboxView {
     const price = create('input');
     price.inputMode = 'decimal';
     price.value = pool === undefined ? '' : this.#proposal(pool, side);
-    const name = pool === undefined ? 'another pool' : nameOf(pool);
+    const name = market.nameOf(poolAddress);
     const unit = pool === undefined ? '' : ` in ${premiumToken(pool)}`;
     price.setAttribute('aria-label', `Your ${side} for ${name}${unit} per contract`);
     const state = create('span', '', 'new');

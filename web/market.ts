@@ -1,6 +1,6 @@
-import type { FollowedTickers, Pool, PoolKey, Rest } from 'quotebook/client';
+import type { FollowedTickers, Pool, PoolKey, Rest, RfqEvent } from 'quotebook/client';
 import { drawn } from './amounts.js';
-import { premiumOf, premiumText, premiumToken, priceDigits } from './option.js';
+import { nameOf, premiumOf, premiumText, premiumToken, priceDigits } from './option.js';
 
 /** Less than this has no digits of its own. */
 const LEAST_DOLLARS = 0.0001;
@@ -57,8 +57,18 @@ export class Market {
     return this.#byAddress.get(poolAddress);
   }
 
-  /** Of whichever pool has this key; undefined: none that has a ticker. */
-  addressOf(poolKey: PoolKey): string | undefined {
+  /** Of the pool's option; of one that is not listed no more than that it is another. */
+  nameOf(poolAddress: string): string {
+    const pool = this.pool(poolAddress);
+    return pool === undefined ? 'another pool' : nameOf(pool);
+  }
+
+  /** Address of the pool that a request names; undefined: by a key that no pool with a ticker has. */
+  requestedPool(request: RfqEvent['body']): string | undefined {
+    return 'poolAddress' in request ? request.poolAddress.toLowerCase() : this.#addressOf(request.poolKey);
+  }
+
+  #addressOf(poolKey: PoolKey): string | undefined {
     const wanted = keyText(poolKey);
     for (const ticker of this.tickers?.all() ?? []) if (keyText(ticker.poolKey) === wanted) return ticker.poolAddress;
     return undefined;

@@ -1,15 +1,15 @@
-import type { QuoteEvent } from 'quotebook/client';
+import { type QuoteEvent, type RfqEvent, ZERO_ADDRESS } from 'quotebook/client';
 import { contracts } from './amounts.js';
 import { words } from './display.js';
 import { byId, create } from './elements.js';
 import type { Market } from './market.js';
-import { nameOf } from './option.js';
+import { shortAddress } from './wallet.js';
 
 /** Notices that are shown at once; older ones make room. */
 const SHOWN = 4;
 const SHOWN_MS = 15_000;
 
-/** Says what happened to the wallet's quotes, in a corner of the page. */
+/** Says in a corner of the page what happened to the wallet's quotes, and what others offer it or ask of it. */
 export class Notices {
   readonly #market: Market;
   readonly #list = byId('notices');
@@ -18,19 +18,31 @@ export class Notices {
     this.#market = market;
   }
 
-  /** An event of the feed; `wallet`: the address whose quotes count. */
+  /** An event of the feed; `wallet`: the address whose quotes count, and the quotes for it alone. */
   heard(event: QuoteEvent, wallet: string): void {
-    if (event.body.provider.toLowerCase() !== wallet.toLowerCase()) return;
-    const what = whatHappened(event);
-    if (what === null) return;
-    const { poolAddress, isBuy, price } = event.body;
+    const { poolAddress, provider, taker, isBuy, price, size } = event.body;
     const pool = this.#market.pool(poolAddress);
     const side = isBuy ? 'bid' : 'ask';
     const at = pool === undefined ? '' : ` at ${this.#market.priceText(pool, BigInt(price), side)}`;
-    this.#show(`Your ${side}${at} on ${pool === undefined ? 'another pool' : nameOf(pool)} ${what}`);
+    const name = this.#market.nameOf(poolAddress);
+    if (isSame(provider, wallet)) {
+      const what = whatHappened(event);
+      if (what !== null) this.say(`Your ${side}${at} on ${name} ${what}`);
+    } else if (event.type === 'POST_QUOTE' && isSame(taker, wallet)) {
+      const offer = isBuy ? 'buy from you' : 'sell to you';
+      const what = `${contracts(BigInt(size))} ${name}${at}`;
+      this.say(`${shortAddress(provider)} offers to ${offer} alone ${what}. Take it under Trade.`);
+    }
   }
 
-  #show(text: string): void {
+  /** A taker asks for quotes in this pool. */
+  heardRfq({ side, size, taker }: RfqEvent['body'], poolAddress: string): void {
+    const who = taker === ZERO_ADDRESS ? 'A taker' : shortAddress(taker);
+    const wish = `wants to ${side === 'ask' ? 'buy' : 'sell'} ${contracts(BigInt(size))} ${this.#market.nameOf(poolAddress)}`;
+    this.say(`${who} ${wish}. Answer in the makers' inbox.`);
+  }
+
+  say(text: string): void {
     const close = create('button', '', 'Close');
     close.type = 'button';
     const notice = create('div', '', create('span', '', text), close);
@@ -40,6 +52,10 @@ export class Notices {
     this.#list.prepend(notice);
     for (const old of [...this.#list.children].slice(SHOWN)) old.remove();
   }
+}
+
+function isSame(address: string, other: string): boolean {
+  return address.toLowerCase() === other.toLowerCase();
 }
 
 /** Null: the wallet knows, or another notice says it. */

@@ -61,6 +61,8 @@ interface RfqParts {
   readonly onNeedsWallet: () => void;
   /** The wallet has traded. */
   readonly onTraded: () => void;
+  /** A request has ended without a fill of all of it; `what` such as "buy 2.00 testWETH 27NOV26 1800 C". */
+  readonly onExpired: (what: string) => void;
 }
 
 /** A taker's requests for quotes: asks makers, ranks what they offer beside the book and the vault, and accepts. */
@@ -159,7 +161,8 @@ export class RfqView {
   }
 
   #hear(rfq: Rfq): void {
-    const known = this.#own.has(rfq.rfqId);
+    const known = this.#own.get(rfq.rfqId);
+    if (known !== undefined && isLive(known) && rfq.status === 'expired') this.#parts.onExpired(this.#wishOf(rfq));
     this.#own = known
       ? this.#own.set(rfq.rfqId, rfq)
       : new Map([[rfq.rfqId, rfq] as const, ...this.#own].slice(0, LISTED));
@@ -235,7 +238,7 @@ export class RfqView {
     const rows = [...this.#own.values()].map((rfq) => {
       const { rfqId, packageId, leg, legs, poolAddress, side, size, quotes, best, validUntil } = rfq;
       const pool = this.#market.pool(poolAddress);
-      const name = pool === undefined ? 'another pool' : nameOf(pool);
+      const name = this.#market.nameOf(poolAddress);
       const row = tableRow(
         rfqId,
         [
@@ -259,6 +262,10 @@ export class RfqView {
     const empty =
       this.#wallet === null ? 'Connect a wallet to ask makers.' : 'Ask makers for a size to see its offers.';
     fillRows(byId('rfqs-rows'), rows, empty);
+  }
+
+  #wishOf({ poolAddress, side, size }: Rfq): string {
+    return `${side === 'ask' ? 'buy' : 'sell'} ${contracts(BigInt(size))} ${this.#market.nameOf(poolAddress)}`;
   }
 
   #stateText(rfq: Rfq): string {

@@ -76,6 +76,7 @@ export class Session {
     clock: this.#clock,
     onNeedsWallet: () => this.#parts.onNeedsWallet(),
     onTraded: () => void this.#account.refresh(),
+    onExpired: (what) => this.#notices.say(`Your request to ${what} has expired. Ask again for new offers.`),
   });
   readonly #ticket = new TicketView({
     usdText: (pool, premium) => this.#market.usdText(pool, premium),
@@ -324,6 +325,8 @@ export class Session {
     this.#followEvents(client);
     rfqs.onRfq((rfq) => {
       this.#tape.addRfq(rfq);
+      const requested = this.#market.requestedPool(rfq.body);
+      if (requested !== undefined && this.#account.quotesIn(requested)) this.#notices.heardRfq(rfq.body, requested);
       this.#inbox.heard(rfq);
       this.#drawMarket();
     });

@@ -79,7 +79,7 @@ export class TapeView {
   }
 
   addRfq({ tsMs, body }: RfqEvent): void {
-    const poolAddress = 'poolAddress' in body ? body.poolAddress.toLowerCase() : this.#market.addressOf(body.poolKey);
+    const poolAddress = this.#market.requestedPool(body);
     this.#add({ tsMs, what: 'RFQ', poolAddress, side: body.side, price: null, size: BigInt(body.size) });
   }
 

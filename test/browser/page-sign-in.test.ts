@@ -20,6 +20,8 @@ await withPage(
         await connect(page, TAKER);
         await until(page, best, '0.04000');
         await until(page, '#ticket-average', '0.04000');
+        await maker.askFor(taker, call, ONE / 21n, 3n * ONE);
+        await until(page, '#notices', 'offers to sell to you alone 3.00');
         await page.click('#rfq-ask');
         await until(page, '#rfqs-rows', 'waiting for quotes');
         await until(page, '#offers-rows', 'for you');
