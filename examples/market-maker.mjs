@@ -2,7 +2,7 @@
 //   node examples/market-maker.mjs READY_FILE [POOL_NUMBER] [FAIR_PRICE] [SIZE] [RFQ_SIZE] [LIFE_SECONDS] [QUOTES_PER_DAY]
 // READY_FILE is what `npm start` writes; FAIR_PRICE is in whole tokens, sizes are in contracts. On each side the maker
 // never offers more than SIZE in all: RFQ_SIZE of it (default: a quarter) is kept for private answers, the rest is
-// public. Positions from fills are not limited. Ctrl-C cancels on the chain what may still be filled, and stops.
+// public. Positions from fills are not limited. Ctrl-C or SIGTERM cancels on the chain what may still be filled, and ends.
 import { readFileSync } from 'node:fs';
 import { createWalletClient, defineChain, formatEther, http, parseEther } from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';
@@ -54,7 +54,9 @@ const side = (percent) => ({
 });
 manager.setTarget(pool, { bid: side(-2n), ask: side(2n) });
 await manager.start();
-process.once('SIGINT', async () => {
-  await manager.close().catch((error) => console.log(error.message));
-  client.close();
-});
+for (const signal of ['SIGINT', 'SIGTERM']) {
+  process.once(signal, async () => {
+    await manager.close().catch((error) => console.log(error.message));
+    client.close();
+  });
+}

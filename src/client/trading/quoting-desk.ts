@@ -151,9 +151,11 @@ export class QuotingDesk {
 
   #privateOffers(nowSeconds: number, quotes: number, others: readonly Offer[]): Offer[] {
     const requests = this.#requests.filter(({ atSeconds }) => nowSeconds - atSeconds <= REQUEST_SECONDS);
-    this.#requests = [];
     const offers: Offer[] = [];
-    for (const { poolAddress, side, taker, size } of requests) {
+    // What is kept for requests may have been filled just now: then it comes back with the next look at the chain.
+    const waiting: RfqAsked[] = [];
+    for (const request of requests) {
+      const { poolAddress, side, taker, size } = request;
       const target = this.#targets.get(poolAddress)?.[side];
       if (target?.rfq === undefined || quotes - offers.length <= PUBLIC_RESERVE) continue;
       const planned = (list: readonly Offer[]): bigint => {
@@ -164,10 +166,14 @@ export class QuotingDesk {
         target.rfq.size - this.ledger.mayFill(poolAddress, side, 'PRIVATE') - planned(offers),
         target.size - this.ledger.mayFill(poolAddress, side) - planned(others) - planned(offers),
       );
-      if (room <= 0n) continue;
+      if (room <= 0n) {
+        waiting.push(request);
+        continue;
+      }
       const deadline = nowSeconds + this.#options.rfqLifeSeconds;
       offers.push({ poolAddress, side, taker, price: target.rfq.price, size: min(room, size), deadline });
     }
+    this.#requests = waiting;
     return offers;
   }
 
@@ -239,7 +245,7 @@ const SIDES = ['bid', 'ask'] as const;
 const SMALLEST_PART = 4n;
 /** Requests that wait for the next request to the service. */
 const MOST_REQUESTS = 16;
-/** After so long a taker has gone elsewhere. */
+/** So long a request waits; then its taker has gone elsewhere. */
 const REQUEST_SECONDS = 5;
 /** Quotes of the allowance that private quotes leave to public ones. */
 const PUBLIC_RESERVE = 10;

@@ -133,6 +133,26 @@ t.test('requests get private quotes out of what is kept for them', async (t) => 
   t.strictSame(post(desk), [], 'nothing is left, and the taker of an old request has gone');
 });
 
+t.test('a request waits a few seconds for what was filled to be there again', async (t) => {
+  const rfq = { price: ONE / 11n, size: ONE / 2n };
+  const asked = { poolAddress: POOL, side: 'ask', size: ONE, taker: TAKER, atSeconds: START } as const;
+  for (const [waited, answers] of [
+    [5, 1],
+    [6, 0],
+  ] as const) {
+    const desk = new QuotingDesk(options);
+    desk.target(POOL, { ask: { price: ONE / 10n, size: 2n * ONE, rfq } });
+    desk.request(asked);
+    const [, { quoteId } = { quoteId: '0x' as Hex }] = post(desk);
+    desk.ledger.changed(quoteId, 10);
+    desk.request(asked);
+    t.strictSame(post(desk), [], 'the fill may still be undone');
+    look(desk, 13, START, [[quoteId, ONE / 2n]]);
+    t.equal(post(desk, START + waited).filter(({ taker }) => taker === TAKER).length, answers, `${waited} s`);
+    t.strictSame(post(desk, START + waited), [], 'once');
+  }
+});
+
 t.test('an offer that no longer fits is not admitted', async (t) => {
   const desk = new QuotingDesk(options);
   desk.target(POOL, ask(ONE / 10n));
