@@ -65,7 +65,10 @@ export type PastAnswer =
       readonly rowsRead: number;
     }
   /** Some of it is no longer kept. `oldest`: from where on all is. */
-  | { readonly type: 'GONE'; readonly oldest: Pick<PastMoment, 'seq'> & Partial<PastMoment> }
+  | {
+      readonly type: 'GONE';
+      readonly oldest: Pick<PastMoment, 'seq'> & Partial<Pick<PastMoment, 'blockNumber' | 'tsMs'>>;
+    }
   | { readonly type: 'NOT_REACHED' }
   /** No pool that was deployed then has the name. */
   | { readonly type: 'NO_POOL'; readonly pool: string }

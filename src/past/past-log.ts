@@ -97,6 +97,10 @@ export class PastLog {
   async #ofState(request: BoundedRequest & StateQuery & { readonly point: PastPoint }): Promise<PastAnswer> {
     const state = await this.#states.at(request.point, request);
     if (state.type === 'TOO_FAR') return { type: 'BUSY' };
+    if (state.type === 'GONE') {
+      const { seq, blockNumber, tsMs } = state.oldest;
+      return { type: 'GONE', oldest: { seq, blockNumber, tsMs } };
+    }
     if (state.type !== 'STATE') return state;
     const { engine, at, recordsRead } = state;
     if (request.type === 'BOOK_PROOF') {

@@ -1,3 +1,6 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import t from 'tap';
 import { OptionSeries } from '../../src/chain/options/option-series.js';
 import { startLocalChain } from '../../src/chain/dev/local-chain.js';
@@ -138,4 +141,33 @@ await t.test('what is ahead of the log, or two points at once, is refused', asyn
     for (const [more, status] of cases) t.equal((await rest.get(`${path}${more}`)).status, status, `${path}${more}`);
   }
   t.equal((await rest.get('/tickers?chainId=421613&fields=valuation&asOfSeq=1')).status, 400);
+});
+
+await t.test('a point that is no longer kept is 410, and the oldest one that it names is answered', async (t) => {
+  const dataDir = await mkdtemp(path.join(tmpdir(), 'quotebook-past-'));
+  t.teardown(() => rm(dataDir, { recursive: true, force: true }));
+  const options = { chain, walletKey: null, keepsLog: true, dataDir };
+  // The stop in order leaves a snapshot. From the beginning it is further than an answer may replay.
+  await (await startTestService(options)).stop();
+  const again = await startTestService({ ...options, limits: { pastReplayRecords: 20 } });
+  t.teardown(() => again.stop());
+  const own = new RestClient(again.httpUrl, again.apiKey);
+  for (const target of paths) {
+    for (const point of ['asOfSeq=0', 'asOfBlock=0', 'asOfTime=0']) {
+      const gone = await own.get(`${target}&${point}`);
+      const { seq, blockNumber, tsMs } = gone.body.oldest as Record<'seq' | 'blockNumber' | 'tsMs', number>;
+      const message = `States before event ${seq} are not kept`;
+      t.strictSame(
+        [gone.status, gone.body],
+        [410, { message, oldest: { seq, blockNumber, tsMs } }],
+        `${target}&${point}`,
+      );
+      t.ok(seq > 0);
+      const before = await own.get(`${target}&asOfSeq=${seq - 1}`);
+      t.equal(before.status, 410, 'nothing older is kept');
+      for (const oldest of [`asOfSeq=${seq}`, `asOfBlock=${blockNumber}`, `asOfTime=${tsMs}`]) {
+        t.equal((await own.get(`${target}&${oldest}`)).status, 200, `${target}&${oldest}`);
+      }
+    }
+  }
 });
