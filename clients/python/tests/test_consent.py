@@ -10,6 +10,7 @@ import pytest
 from quotebook import (
     ApiError,
     Client,
+    RefusedError,
     sign_fill_limit,
     sign_key_authorization,
     sign_key_revocation,
@@ -92,6 +93,32 @@ async def test_a_key_acts_for_a_provider_that_authorised_it(service: Service) ->
         await client.rest.authorize_key(sign_key_authorization(maker, chain_id, key_id, until=until))
         signed = sign_key_revocation(maker, chain_id, key_id)
         assert (await client.rest.revoke_key(address, signed))["authorizations"] == []
+
+
+@run_async
+async def test_quotes_are_withdrawn_once_the_connection_of_calls_is_gone(service: Service) -> None:
+    async with service.client() as client:
+        address, chain_id = service.maker.address, service.ready["chainId"]
+        key_id = (await client.rest.authorizations())["keyId"]
+        until = int(time.time()) + 3600
+        await client.rest.authorize_key(sign_key_authorization(service.maker, chain_id, key_id, until=until))
+        maker = service.client()
+        async with maker:
+            with pytest.raises(RefusedError, match="has not authorised") as caught:
+                await maker.cancel_on_disconnect(service.taker, 2)
+            assert caught.value.code == "provider_not_authorized"
+            assert (await maker.heartbeat(address, 600))["seconds"] == 600
+            assert (await maker.heartbeat(address, 0))["seconds"] == 0
+            assert (await maker.cancel_on_disconnect(address, 2))["seconds"] == 2
+            quote_id = await posted(client, service, 9)
+            await asyncio.sleep(3)
+            assert await shown(client, service, 9) == [quote_id], "the connection is open"
+        async with asyncio.timeout(SOON):
+            while await shown(client, service, 9):
+                await asyncio.sleep(0.05)
+        history = await client.rest.quote_history(quote_id)
+        assert [event.get("why") for event in history["events"]] == [None, "DISCONNECTED"]
+        await client.rest.revoke_key(address)
 
 
 @run_async

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import socket
 import threading
+import urllib.request
 from decimal import Decimal
 
 import pytest
@@ -44,6 +46,48 @@ async def test_a_signed_quote_is_published_and_read_back(service: Service) -> No
         tickers = await client.rest.tickers()
         ticker = next(each for each in tickers["tickers"] if each["poolAddress"] == pool["poolAddress"])
         assert ticker["ask"] is not None and ticker["ask"]["price"] == str(ONE // 20)
+
+
+@run_async
+async def test_a_cover_has_what_filling_it_takes_and_a_book_its_proof(service: Service) -> None:
+    async with service.client() as client:
+        pool = service.pool(10)
+        address = pool["poolAddress"]
+        for price in (ONE // 20, ONE // 10):
+            signed = client.sign_quote(service.maker, pool, side="ask", price=price, size=ONE)
+            await client.rest.post_quotes([signed.posted])
+        cover = await client.rest.cover(pool_address=address, side="ask", size=3 * ONE // 2)
+        assert (cover["covered"], cover["shortfall"]) == (str(3 * ONE // 2), "0")
+        assert [leg["take"] for leg in cover["legs"]] == [str(ONE), str(ONE // 2)]
+        assert cover["bundle"] is not None and cover["bundle"]["to"].lower() == address
+        assert cover["approval"] is not None
+        assert int(cover["approval"]["amount"]) == sum(int(leg["pays"]) for leg in cover["legs"])
+        (instrument,) = (each for each in await instruments(service) if each["poolAddress"] == address)
+        named = await client.rest.cover(instrument=instrument["instrument"], side="ask", size=3 * ONE // 2)
+        assert named["legs"] == cover["legs"]
+        with pytest.raises(ApiError, match="either poolAddress or instrument"):
+            await client.rest.cover(side="ask", size=1)
+        proof = await client.rest.book_proof(address, cover["asOfSeq"])
+        assert sorted(each["quote"]["quoteId"] for each in proof["quotes"]) == sorted(
+            leg["quote"]["quoteId"] for leg in cover["legs"]
+        )
+        with pytest.raises(ApiError, match="has not been reached") as caught:
+            await client.rest.book_proof(address, 10**9)
+        assert (caught.value.status, caught.value.oldest_seq) == (503, None)
+
+
+async def instruments(service: Service) -> list[dict[str, str]]:
+    request = urllib.request.Request(f"{service.url}/instruments", headers={"x-apikey": service.ready["apiKey"]})
+    answer = await asyncio.to_thread(urllib.request.urlopen, request)
+    with answer:
+        return list(json.load(answer))
+
+
+def test_a_410_names_the_oldest_event_that_is_kept() -> None:
+    body = {"message": "States before event 7 are not kept", "oldest": {"seq": 7, "blockNumber": 3, "tsMs": 5}}
+    assert ApiError(410, body, {}).oldest_seq == 7
+    for other in ({"message": "gone"}, {"oldest": 7}, {"oldest": {}}, [], None):
+        assert ApiError(410, other, {}).oldest_seq is None
 
 
 @run_async

@@ -33,6 +33,7 @@ from .wire import (
     PostedQuote,
     PostedQuotes,
     Side,
+    Timer,
     VerifiedSignIn,
 )
 
@@ -214,6 +215,19 @@ class Client:
         """Cancels quotes of the operator on chain, over the connection of calls; the key needs the scope operator."""
         message = {"type": "CANCEL_QUOTES", "body": {"quoteIds": list(quote_ids)}}
         return cast(CancelledQuotes, await self._calls.call(message))
+
+    async def heartbeat(self, provider: str, timeout_seconds: int) -> Timer:
+        """As `rest.heartbeat`, over the connection of calls."""
+        body = {"chainId": self._chain_id, "provider": provider, "timeoutSeconds": timeout_seconds}
+        return cast(Timer, await self._calls.call({"type": "PROVIDER_HEARTBEAT", "body": body}))
+
+    async def cancel_on_disconnect(self, provider: str, grace_seconds: int) -> Timer:
+        """All quotes of the provider are withdrawn so many seconds after the connection of calls ends; 0: never.
+
+        It counts for the connection that is open: call it again after ConnectionLostError.
+        """
+        body = {"chainId": self._chain_id, "provider": provider, "graceSeconds": grace_seconds}
+        return cast(Timer, await self._calls.call({"type": "CANCEL_ON_DISCONNECT", "body": body}))
 
     def sign_quote(
         self,

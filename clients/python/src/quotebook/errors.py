@@ -49,6 +49,10 @@ class ApiError(QuotebookError):
         retry_after = headers.get("retry-after", "")
         #: Seconds until a retry makes sense, where the server says so.
         self.retry_after: int | None = int(retry_after) if retry_after.isdecimal() else None
+        oldest = fields.get("oldest")
+        oldest_seq = oldest.get("seq") if isinstance(oldest, dict) else None
+        #: Of a 410: the oldest event that the server still answers about; else None.
+        self.oldest_seq: int | None = oldest_seq if isinstance(oldest_seq, int) else None
         #: Finds the call in the server's log.
         self.request_id: str | None = headers.get("x-request-id")
         message = fields.get("message")

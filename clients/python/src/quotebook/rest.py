@@ -18,7 +18,9 @@ from .wire import (
     Authorization,
     Authorizations,
     Book,
+    BookProof,
     CheckedQuote,
+    CoverTerms,
     CreatedKey,
     DeployedPools,
     FillLimit,
@@ -107,6 +109,30 @@ class Rest:
         }
         return cast("list[OrderbookQuote]", await self._get("/quotes", self._of_chain(query)))
 
+    async def cover(
+        self,
+        *,
+        side: Side,
+        size: int,
+        pool_address: str | None = None,
+        instrument: str | None = None,
+        provider: str | None = None,
+        taker: str | None = None,
+    ) -> CoverTerms:
+        """The same with what filling them takes: fees, collateral, the approval and the calls of each leg.
+
+        Give the pool's address or the name of its option.
+        """
+        query: _Query = {
+            "poolAddress": pool_address,
+            "instrument": instrument,
+            "side": side,
+            "size": size,
+            "provider": provider,
+            "taker": taker,
+        }
+        return cast(CoverTerms, await self._get("/quotes/cover", self._of_chain(query)))
+
     async def rfq_quotes(self, *, pool_address: str, side: Side, taker: str) -> list[OrderbookQuote]:
         """One taker's private quotes, best first."""
         query = {"poolAddress": pool_address, "side": side, "taker": taker}
@@ -149,6 +175,11 @@ class Rest:
         """The price levels of a pool's public quotes. `pool`: its address, or the name of its option."""
         query = self._of_chain({"depth": depth, **_as_of(as_of)})
         return cast(Book, await self._get(f"/book/{url_quote(pool, safe='')}", query))
+
+    async def book_proof(self, pool_address: str, seq: int) -> BookProof:
+        """What it takes to compute a pool's book hash as of event `seq` from the chains."""
+        path = f"/book/{url_quote(pool_address, safe='')}/proof"
+        return cast(BookProof, await self._get(path, self._of_chain({"seq": seq})))
 
     async def tickers(self) -> Tickers:
         """Every pool's best prices, and what was filled in 24 hours."""

@@ -362,6 +362,69 @@ class Cover(TypedDict):
     legs: list[CoverLeg]
 
 
+class FillCall(TypedDict):
+    """A transaction for the taker to send."""
+
+    to: str
+    data: str
+
+
+class Approval(TypedDict):
+    """What the taker approves before it fills."""
+
+    token: str
+    decimals: int
+    spender: str
+    #: For all legs, in the token's smallest unit.
+    amount: str
+
+
+class FillableLeg(CoverLeg):
+    #: These four in the smallest unit of the collateral token.
+    premium: str
+    fee: str
+    collateral: str
+    pays: str
+    call: FillCall
+
+
+class CoverTerms(TypedDict):
+    """The quotes that cover a size, ready to be filled."""
+
+    epoch: str
+    asOfSeq: int
+    tsMs: int
+    #: False: the pool has to be deployed before its quotes can be filled.
+    isDeployed: bool
+    covered: str
+    shortfall: str
+    averagePrice: str | None
+    worstPrice: str | None
+    deadline: int | None
+    approval: Approval | None
+    #: All legs in one transaction, which fills all or none; None with fewer than two.
+    bundle: FillCall | None
+    legs: list[FillableLeg]
+
+
+class BookProof(TypedDict):
+    """`docs/explanation/book-proofs.md` has the computation."""
+
+    chainId: str
+    poolAddress: str
+    poolKey: PoolKey | None
+    seq: int
+    tsMs: int
+    hash: str
+    streamContract: str
+    #: How far each chain was read; None: not at all.
+    stream: dict[str, Any] | None
+    settlement: dict[str, Any] | None
+    quotes: list[dict[str, Any]]
+    invalid: list[dict[str, Any]]
+    withdrawn: list[dict[str, Any]]
+
+
 class Option(TypedDict):
     base: str
     quote: str
