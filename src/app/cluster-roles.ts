@@ -35,9 +35,8 @@ import type { ChainRole } from '../engine/command.js';
 import type { Engine } from '../engine/engine.js';
 import type { Hex, Order } from '../engine/quote.js';
 import type { PastRequest } from '../http/past-answers.js';
-import type { PublishResult, QuoteToPublish } from '../http/publish-route.js';
+import type { PublishResult } from '../http/publish-route.js';
 import { PastThread } from '../past/past-thread.js';
-import type { Caller } from '../http/router.js';
 import type { OperatorTrading } from '../http/trading-routes.js';
 import { nodeDiskAt, openNodeDisk } from '../persistence/disk/node-disk.js';
 import { type Logger, readWhole } from '../persistence/disk/disk.js';
@@ -322,8 +321,8 @@ function handlersOf(
     return optionServices;
   };
   return {
-    async publish(caller: Caller, quotes: readonly QuoteToPublish[]): Promise<PublishResult> {
-      const result = await publishing.submit(caller, quotes);
+    async publish(...args: Parameters<typeof publishing.submit>): Promise<PublishResult> {
+      const result = await publishing.submit(...args);
       if (result.type !== 'ANSWERED') return result;
       const items = result.items.map((item) => (item.type === 'FAILED' ? item : { ...item, order: plain(item.order) }));
       return { ...result, items };

@@ -186,7 +186,8 @@ export function openGatewayCore(
       const stale = news.chains.settlement.stale ?? news.chains.stream.stale ?? news.refusal;
       return stale === null ? null : { code: delayCode(stale), message: stale };
     },
-    submit: (caller, quotes) => orUnreachable(call('publish', [caller, quotes], REPEATABLE)),
+    submit: (caller, quotes, areOperators = false) =>
+      orUnreachable(call('publish', [caller, quotes, areOperators], REPEATABLE)),
     dryRun: (quotes) => orUnreachable(call('dryRun', [quotes], REPEATABLE)),
   };
   const hasWallet = (): boolean => watch.news?.wallet !== null;

@@ -1,6 +1,6 @@
 import { ExpiryTimer } from '../engine/expiry-timer.js';
 import { EngineTime, Sequencer } from '../engine/sequencer.js';
-import { GasBudget } from '../quota/gas-budget.js';
+import { GasBudget, OperatorCaps } from '../quota/gas-budget.js';
 import { RfqDesk } from '../rfq/rfq-desk.js';
 import type { Quotas } from '../quota/rate-limits.js';
 import { openFollowedChains, watchHeads } from './chain-wiring.js';
@@ -47,12 +47,20 @@ export async function openLocalCore(
   const reads = readsForClients(options, chains, requestClock);
   const { signatures } = signing;
   const accounts = openAccountQueries({ ...options, time, chains, reads });
-  const parts = { ...options, sequencer, time, chains, operatorGas, requestClock, reads, accounts, signatures };
+  const operatorCaps = new OperatorCaps({
+    routeGasPerDay: limits.operatorRouteGasPerDay,
+    gasPerDay: limits.operatorGasPerDay,
+    nowMs: () => time.nowMs(),
+    kept: options.budgets ?? null,
+  });
+  const wallets = { operatorGas, operatorCaps };
+  const parts = { ...options, ...wallets, sequencer, time, chains, requestClock, reads, accounts, signatures };
   const optionServices = openOptionServices(parts);
   const publisher = quotePublishing({
     ...openIntake(options, { sequencer, chains, signing, nowSeconds, requestClock }),
     quotas,
     operatorGas,
+    operatorsCap: operatorCaps.of('POST /orderbook/quotes'),
     journal,
     chains,
     staleness: () => staleness(chains, clock.monotonicMs()),

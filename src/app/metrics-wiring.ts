@@ -35,9 +35,9 @@ export function measuredPublishing(
     takeQuotes: (caller, count) => publishing.takeQuotes(caller, count),
     refusal: () => publishing.refusal(),
     dryRun: (quotes) => publishing.dryRun(quotes),
-    async submit(caller, quotes) {
+    async submit(caller, quotes, areOperators) {
       const startMs = clock.monotonicMs();
-      const result = await publishing.submit(caller, quotes);
+      const result = await publishing.submit(caller, quotes, areOperators);
       if (PUBLICATION_RESULTS.has(result.type)) {
         metrics.publication.labels(result.type.toLowerCase()).observe((clock.monotonicMs() - startMs) / 1000);
       }

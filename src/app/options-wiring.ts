@@ -46,7 +46,7 @@ import {
   GAS_PER_VAULT_TRADE,
   type GasBudget,
   GasReservation,
-  OperatorCaps,
+  type OperatorCaps,
 } from '../quota/gas-budget.js';
 import type { ChainsView, CommittedRecords, Core, OptionServices } from './core.js';
 import { briefly, TroubleLog } from './process.js';
@@ -60,7 +60,8 @@ export interface OptionServicesOptions {
   readonly time: EngineTime;
   readonly chains: Chains;
   readonly operatorGas: GasBudget;
-  /** Where the routes' daily caps are kept; absent: they are forgotten with the process. */
+  readonly operatorCaps: OperatorCaps;
+  /** Where the daily caps of tokens are kept; absent: they are forgotten with the process. */
   readonly budgets?: KeyValueStore;
   /** Ends the waits of requests when the service stops. */
   readonly requestClock: Clock;
@@ -219,8 +220,8 @@ export function openAccountQueries(
 
 /** Null without a wallet. */
 export function openOptionServices(options: OptionServicesOptions): OptionServices | null {
-  const { profile, engine, sequencer, journal, time, chains, operatorGas, accounts, limits, requestClock, logger } =
-    options;
+  const { profile, engine, sequencer, journal, time, chains, operatorGas, operatorCaps, accounts } = options;
+  const { limits, requestClock, logger } = options;
   const { settlementWallet, follower, health } = chains;
   if (settlementWallet === null) return null;
   const series = new OptionSeries(profile);
@@ -247,16 +248,10 @@ export function openOptionServices(options: OptionServicesOptions): OptionServic
   const settler = new Settler(operator, settlement, factory, series, now, limits.optionsInFlight);
   const sender = { address: operator.address, waitMs: () => chains.spending?.settlement.waitMs() ?? 0 };
   const charge = (caller: Caller, gasPerTx: number) => new GasReservation(operatorGas, sender, caller, gasPerTx);
-  const caps = new OperatorCaps({
-    routeGasPerDay: limits.operatorRouteGasPerDay,
-    gasPerDay: limits.operatorGasPerDay,
-    nowMs: () => time.nowMs(),
-    kept: options.budgets ?? null,
-  });
   /** For the routes that only keys with the scope operator may use. */
   const act = (caller: Caller, route: string, gasPerTx: number): GasReservation =>
     new GasReservation(operatorGas, sender, caller, gasPerTx, {
-      cap: caps.of(route),
+      cap: operatorCaps.of(route),
       onMined: ({ id }, txHash, succeeded) =>
         logger.info({ keyId: id, route, txHash, succeeded }, 'operator wallet used'),
     });

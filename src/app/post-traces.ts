@@ -90,10 +90,10 @@ export class PostTraces {
       takeQuotes: (caller, count) => publishing.takeQuotes(caller, count),
       refusal: () => publishing.refusal(),
       dryRun: (quotes) => publishing.dryRun(quotes),
-      submit: (caller, quotes) => {
+      submit: (caller, quotes, areOperators) => {
         const traced = this.#requests.get(caller);
         if (traced !== undefined) this.#requests.set(quotes, traced);
-        return publishing.submit(caller, quotes);
+        return publishing.submit(caller, quotes, areOperators);
       },
     };
   }

@@ -2,7 +2,7 @@ import type { QuoteDryRun } from '../chain/publish/dry-run.js';
 import type { QuoteIntake } from '../chain/publish/quote-intake.js';
 import type { CancelTimer, Clock, Journal } from '../engine/ports.js';
 import type { QuotePublishing } from '../http/publish-route.js';
-import type { GasBudget } from '../quota/gas-budget.js';
+import { type GasBudget, gasOfQuotes, type RouteCap } from '../quota/gas-budget.js';
 import type { Quotas } from '../quota/rate-limits.js';
 import { delayCode } from '../wire/error-codes.js';
 import type { Chains } from './chains.js';
@@ -13,6 +13,8 @@ export interface QuotePublishingParts {
   readonly dryRun: QuoteDryRun;
   readonly quotas: Quotas;
   readonly operatorGas: GasBudget;
+  /** Of POST /orderbook/quotes. */
+  readonly operatorsCap: RouteCap;
   readonly journal: Journal;
   readonly chains: Chains;
   /** Why a chain is stale now, in words; null: both are fresh. */
@@ -21,7 +23,7 @@ export interface QuotePublishingParts {
 
 /** Publishing by the operator's wallet: refuses what cannot be published, and charges the caller's day for gas. */
 export function quotePublishing(parts: QuotePublishingParts): QuotePublishing {
-  const { intake, dryRun, quotas, operatorGas, journal, chains, staleness } = parts;
+  const { intake, dryRun, quotas, operatorGas, operatorsCap, journal, chains, staleness } = parts;
   const always: Pick<QuotePublishing, 'mostQuotes' | 'takeQuotes' | 'dryRun'> = {
     mostQuotes: ({ tier }) => quotas.of(tier).quoteBurst,
     takeQuotes: (caller, count) => quotas.takeQuotes(caller, count),
@@ -41,18 +43,28 @@ export function quotePublishing(parts: QuotePublishingParts): QuotePublishing {
       const message = staleness() ?? journal.refusal();
       return message === null ? null : { code: delayCode(message), message };
     },
-    async submit(caller, quotes) {
+    async submit(caller, quotes, areOperators = false) {
       const spendWaitMs = chains.spending?.stream.waitMs() ?? 0;
       if (spendWaitMs > 0) return { type: 'SPEND_CAP', wallet: intake.walletAddress, retryAfterMs: spendWaitMs };
       if (!operatorGas.canKeep(caller)) return { type: 'STORAGE_FULL' };
-      const retryAfterMs = operatorGas.take(caller, quotes.length);
-      if (retryAfterMs > 0) return { type: 'OVER_BUDGET', retryAfterMs };
+      const cap = areOperators ? operatorsCap : null;
+      const gas = gasOfQuotes(quotes.length);
       const takenMs = operatorGas.nowMs();
+      const refusal = cap?.take(gas) ?? null;
+      if (refusal !== null) return refusal;
+      const retryAfterMs = operatorGas.take(caller, quotes.length);
+      if (retryAfterMs > 0) {
+        void cap?.settle(gas, 0, takenMs);
+        return { type: 'OVER_BUDGET', retryAfterMs };
+      }
       let paid = 0;
       try {
         return await intake.submit(quotes, (count) => (paid = count));
       } finally {
-        await operatorGas.settle(caller, quotes.length, paid, takenMs);
+        await Promise.all([
+          operatorGas.settle(caller, quotes.length, paid, takenMs),
+          cap?.settle(gas, gasOfQuotes(paid), takenMs),
+        ]);
       }
     },
   };

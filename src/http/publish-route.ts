@@ -49,7 +49,8 @@ export interface QuotePublishing {
   takeQuotes(caller: Caller, count: number): number;
   /** Why nothing can be published now; null when it can. */
   refusal(): PublishingRefusal | null;
-  submit(caller: Caller, quotes: readonly QuoteToPublish[]): Promise<PublishResult>;
+  /** `areOperators`: the operator's own quotes, which count for the caps of POST /orderbook/quotes as well. */
+  submit(caller: Caller, quotes: readonly QuoteToPublish[], areOperators?: boolean): Promise<PublishResult>;
   /** Everything but the publication; needs no wallet. */
   dryRun(quotes: readonly QuoteToPublish[]): Promise<DryRunAnswer>;
 }

@@ -194,6 +194,7 @@ export function tradingRoutes(parts: TradingRouteParts): Route[] {
     const result = await publishing.submit(
       caller,
       quotes.map(({ pool, ...terms }) => ({ ...terms, poolKey: pool.poolKey })),
+      true,
     );
     if (result.type !== 'ANSWERED') return notPublished(request, result);
     const sent = result.items.flatMap((item) => (item.type === 'CREATED' ? item.order.quote.origin.txHash : []));

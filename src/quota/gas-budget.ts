@@ -50,7 +50,7 @@ export class GasBudget {
 
   /** Reserves all these quotes and their gas, or nothing. Returns 0, or the milliseconds until the key's day ends. */
   take(holder: QuotaHolder, quotes: number): number {
-    return this.#take(holder, quotes, gasOf(quotes));
+    return this.#take(holder, quotes, gasOfQuotes(quotes));
   }
 
   /** The time of a reservation, by the budget's clock. */
@@ -63,7 +63,7 @@ export class GasBudget {
    */
   settle(holder: QuotaHolder, taken: number, sent: number, takenMs: number): Promise<void> {
     this.#quotes.giveBack(holder.id, taken - sent, takenMs);
-    return this.#charge(holder, gasOf(taken), sent, gasOf(sent), takenMs);
+    return this.#charge(holder, gasOfQuotes(taken), sent, gasOfQuotes(sent), takenMs);
   }
 
   /** Reserves all this gas or nothing, for transactions without quotes. Returns as `take`. */
@@ -122,7 +122,8 @@ export class GasBudget {
   }
 }
 
-function gasOf(quotes: number): number {
+/** Gas that quotes are charged with, as if each request had a transaction of its own. */
+export function gasOfQuotes(quotes: number): number {
   return quotes === 0 ? 0 : GAS_PER_TX + quotes * GAS_PER_QUOTE;
 }
 

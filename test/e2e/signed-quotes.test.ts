@@ -1,6 +1,7 @@
 import pino from 'pino';
 import t from 'tap';
 import { Market, ONE } from '../chain/dev/market.js';
+import { signQuote } from './maker.js';
 import { RestClient } from './rest-client.js';
 import { startTestService } from './running-service.js';
 import { SocketClient } from './socket-client.js';
@@ -150,4 +151,29 @@ await t.test('without a wallet the answer is 501', async (t) => {
   ] as const) {
     t.equal((await client.send(method, path, body)).status, 501, `${method} ${path}`);
   }
+});
+
+await t.test('publications for the wallet are capped by route, and charge what was published', async (t) => {
+  // 33,900 of gas for a quote, 46,000 for two.
+  const other = await startTestService({ limits: { operatorRouteGasPerDay: 70_000 } });
+  t.teardown(() => other.stop());
+  const client = new RestClient(other.httpUrl, other.apiKey);
+  const send = (body: unknown) => client.post('/orderbook/quotes', body, { accept: 'application/problem+json' });
+  const tooMuch = { ...offer, size: 100_000_000 };
+  for (let i = 0; i < 3; i++) t.equal((await send([tooMuch])).status, 200, 'nothing was published');
+  t.equal((await send([offer, tooMuch])).status, 201);
+  const refused = await send([offer, offer]);
+  t.match(refused, {
+    status: 429,
+    body: {
+      code: 'spend_cap_reached',
+      detail: "The operator's wallet has spent what POST /orderbook/quotes may in a day",
+    },
+  });
+  t.ok(Number(refused.headers.get('retry-after')) > 86_000);
+  t.equal((await send([offer])).status, 201, 'what was refused is still there');
+  t.equal((await send([offer])).status, 429);
+  const traders = new Market(other.chain);
+  const quote = await signQuote(traders.maker.privateKey, traders.pool('testWETH', 1800n, true));
+  t.equal((await client.post('/quotes', [quote])).status, 201, 'POST /quotes has no such cap');
 });
