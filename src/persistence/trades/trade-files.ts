@@ -110,6 +110,7 @@ export class TradeFiles {
       // At once: from here on the log gives the numbers of lost events to others.
       files.#through = end;
       await files.#beginFile(end);
+      await disk.syncDirectory();
     } else {
       files.#through = through;
       if (problem === null) await files.#continueFile(last, bytes);
@@ -206,6 +207,10 @@ export class TradeFiles {
     await this.#closeFile();
   }
 
+  /**
+   * Its name becomes durable with the log's next one, thus before the log drops a segment. A sync of the directory here
+   * could fail and hide from the log's own that something is not on the disk.
+   */
   async #beginFile(after: TradePoint): Promise<AppendedFile> {
     await this.#closeFile();
     this.#number += 1;
@@ -217,7 +222,6 @@ export class TradeFiles {
     try {
       await file.write(head, 0);
       await file.sync();
-      await this.#disk.syncDirectory();
     } catch (error) {
       await file.close().catch(() => undefined);
       await this.#disk.remove(file.name).catch(() => undefined);
