@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import t from 'tap';
 import type { Hex } from '../../src/engine/quote.js';
 import { startTestService } from '../e2e/running-service.js';
-import { DESKTOP, inPage, picture, until, withPage } from './in-page.js';
+import { connect, DESKTOP, inPage, picture, until, withPage } from './in-page.js';
 
 const ONE = 10n ** 18n;
 const PHONE = { width: 390, height: 844 };
@@ -100,6 +100,20 @@ await withPage(async ({ browser, service, maker, call, put }) => {
         t.strictSame(tooWide, [], tab);
         t.strictSame(tooSmall, [], tab);
       }
+      await connect(page, 4);
+      const header = await page.evaluate(() => {
+        const boxes = [...document.querySelectorAll('header > *')].map((element) => element.getBoundingClientRect());
+        // A row begins where everything before has ended.
+        const isFirst = ({ top }: DOMRect): boolean => boxes.every((box) => box.top >= top || box.bottom <= top);
+        const texts = [...document.querySelectorAll('header dd, #connection, #wallet')];
+        return {
+          rows: new Set(boxes.filter(isFirst).map(({ top }) => Math.round(top))).size,
+          cut: texts
+            .filter((each) => each.scrollWidth > each.clientWidth || each.scrollHeight > each.clientHeight + 1)
+            .map(({ id }) => id),
+        };
+      });
+      t.strictSame(header, { rows: 2, cut: [] });
       await picture(page, 'page-phone.png');
     });
   });
@@ -152,31 +166,40 @@ await withPage(async ({ browser, service, maker, call, put }) => {
   });
 
   await t.test('nothing moves while quotes, fills and requests come in', async (t) => {
-    await inPage(t, browser, { service, options: { viewport: DESKTOP }, pool: call }, async (page) => {
-      await page.evaluate(() => {
-        const shifts: string[] = [];
-        new PerformanceObserver((list) => {
-          for (const entry of list.getEntries()) {
-            const { value, sources } = entry as unknown as LayoutShift;
-            const moved = sources.map(({ node, previousRect, currentRect }) => {
-              const what = node instanceof Element ? node.outerHTML : (node?.textContent ?? '');
-              return `${what.slice(0, 200)} from ${JSON.stringify(previousRect)} to ${JSON.stringify(currentRect)}`;
-            });
-            shifts.push(`${value}: ${moved.join('; ')}`);
-          }
-        }).observe({ type: 'layout-shift' });
-        Object.assign(globalThis, { shifts });
+    for (const viewport of [DESKTOP, PHONE])
+      await inPage(t, browser, { service, options: { viewport }, pool: call }, async (page) => {
+        await page.evaluate(() => {
+          const shifts: string[] = [];
+          new PerformanceObserver((list) => {
+            for (const entry of list.getEntries()) {
+              const { value, sources } = entry as unknown as LayoutShift;
+              const moved = sources.map(({ node, previousRect, currentRect }) => {
+                const what = node instanceof Element ? node.outerHTML : (node?.textContent ?? '');
+                return `${what.slice(0, 200)} from ${JSON.stringify(previousRect)} to ${JSON.stringify(currentRect)}`;
+              });
+              shifts.push(`${value}: ${moved.join('; ')}`);
+            }
+          }).observe({ type: 'layout-shift' });
+          Object.assign(globalThis, { shifts });
+        });
+        for (let round = 1n; round <= 6n; round++) {
+          await maker.quote(ofOneExpiry, 3);
+          await maker.ask(call, ONE / 20n + round, round * 12_345n * ONE);
+          await maker.fill(call, ONE / 100n);
+          await maker.requestQuotes(put, round * ONE);
+        }
+        await page.waitForFunction(
+          () => document.querySelectorAll('#tape-rows tr:last-child td')[1]?.textContent !== '',
+        );
+        await page.evaluate(
+          () => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))),
+        );
+        t.strictSame(
+          await page.evaluate(() => (globalThis as unknown as { shifts: string[] }).shifts),
+          [],
+          `${viewport.width} wide`,
+        );
       });
-      for (let round = 1n; round <= 6n; round++) {
-        await maker.quote(ofOneExpiry, 3);
-        await maker.ask(call, ONE / 20n + round, round * 12_345n * ONE);
-        await maker.fill(call, ONE / 100n);
-        await maker.requestQuotes(put, round * ONE);
-      }
-      await page.waitForFunction(() => document.querySelectorAll('#tape-rows tr:last-child td')[1]?.textContent !== '');
-      await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
-      t.strictSame(await page.evaluate(() => (globalThis as unknown as { shifts: string[] }).shifts), []);
-    });
   });
 
   await t.test('without a local set-up a key is asked for, and asked for again when it is wrong', async (t) => {
@@ -186,6 +209,7 @@ await withPage(async ({ browser, service, maker, call, put }) => {
       await page.fill('#key', 'half a k');
       await page.press('#key', 'Escape');
       t.equal(await page.evaluate(() => sessionStorage.length), 0, 'a dialog that is left gives no key');
+      await page.click('header summary');
       await page.click('#change-key');
       t.equal(await page.inputValue('#key'), '');
       await page.fill('#key', 'qb_not_a_key');
