@@ -81,6 +81,47 @@ await t.test('a token that an oracle does not know has an error, not a number', 
   });
 });
 
+await t.test('a query that is wrong is refused in the words of the container', async (t) => {
+  const expiration = String(listOf(await rest.get('/pools/maturities'))[0]);
+  const refusal = async (target: string): Promise<unknown> => {
+    const { status, body } = await rest.get(target);
+    return [status, Array.isArray(body) ? (body as { message: string }[]).map(({ message }) => message) : body];
+  };
+  const symbols = `must match pattern "${chain.profile.tokens.map(({ symbol }) => `^${symbol}$`).join('|')}"`;
+  const [market, spotPrice] = ["must have required property 'market'", "must have required property 'spotPrice'"];
+  const [more, one] = ['must NOT have additional properties', 'must match exactly one schema in oneOf'];
+  for (const [target, wanted] of [
+    ['/pools/strikes', [market, spotPrice, one]],
+    ['/pools/strikes?market=WETH&spotPrice=1', [more, more, one]],
+    ['/pools/strikes?market=DOGE', [symbols, spotPrice, one]],
+    ['/pools/strikes?spotPrice=12abc', { message: 'spotPrice must be a number', spotPrice: '12abc' }],
+    ['/pools/strikes?spotPrice=-1', { message: 'spotPrice must be a number', spotPrice: '-1' }],
+    ['/pools/strikes?spotPrice=1e400', { message: 'spotPrice must be a number', spotPrice: '1e400' }],
+    ['/pools/strikes?spotPrice=0', { message: 'spotPrice must be > 0', spotPrice: '0' }],
+    ['/pools/maturities?market=WETH', [more]],
+    ['/oracles/spot', ["must have required property 'markets'"]],
+    ['/oracles/spot?markets[]=WETH&markets[]=DOGE', [symbols]],
+    ['/oracles/iv', [market, "must have required property 'expiration'"]],
+    [
+      `/oracles/iv?market=WETH&expiration=${expiration}&spotPrice=0`,
+      { message: 'spotPrice must be > 0', spotPrice: '0' },
+    ],
+    [
+      '/oracles/iv?market=WETH&expiration=31FEB30',
+      { message: 'Invalid expiration date: 31FEB30', expiration: '31FEB30' },
+    ],
+    [
+      '/oracles/iv?market=WETH&expiration=03NOV23',
+      { message: 'Invalid expiration date: 03NOV23 is in the past', expiration: '03NOV23' },
+    ],
+  ] as const) {
+    t.strictSame(await refusal(target), [400, wanted], target);
+  }
+  const [status, patterns] = (await refusal(`/oracles/iv?market=USDC&expiration=${expiration}`)) as [number, string[]];
+  t.equal(status, 400);
+  t.match(patterns[0], /^must match pattern "\^testWETH\$\|.*"$/, 'a base that has no vault');
+});
+
 await t.test('each of the routes needs a key', async (t) => {
   for (const path of ['/pools/strikes?spotPrice=1', '/pools/maturities', '/oracles/spot?markets=USDC', '/oracles/iv']) {
     t.equal((await fetch(`${running.httpUrl}${path}`)).status, 401, path);
