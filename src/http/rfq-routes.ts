@@ -225,7 +225,8 @@ export function rfqRoutes(parts: RfqRouteParts): Route[] {
     const query = readQuery(request, checkCompetition, limits.queryPairs, COMPETITION);
     if (!query.ok) return refuse(request, query.code, query.error);
     const provider = lower(query.value.provider);
-    if (!takers.maySee(caller, provider)) {
+    // Ranks are each maker's own, also among keys that see every taker.
+    if (takers.privacy === 'proven' && !takers.hasProven(caller, provider)) {
       const message = 'This key has not proven the address of the provider: sign in with it';
       return refuse(request, { code: 'taker_not_proven', param: 'provider' }, message);
     }

@@ -503,10 +503,13 @@ await t.test(
       // It has proven the address that it names, and that is no taker's.
       t.strictSame(await standing(desk, of, operatorAddress), unknown(of));
     }
-    t.match(await standing(all, id, makerAddress), { rfqId: id, status: 'open', rank: null });
-    const { key } = await keys.create('paid', 'answering maker');
-    const ofMaker = await known(key);
-    await signIn(ofMaker, 'key', privateKeyToAccount(market.maker.privateKey));
+    const [ofMaker, seesAll] = await Promise.all(
+      [[], ['takers:all' as const]].map(async (scopes) => known((await keys.create('paid', 'maker', scopes)).key)),
+    );
+    if (ofMaker === undefined || seesAll === undefined) throw new Error('two keys were created');
+    t.match(await standing(seesAll, id, makerAddress), { message: /has not proven the address of the provider/ });
+    for (const rest of [ofMaker, seesAll]) await signIn(rest, 'key', privateKeyToAccount(market.maker.privateKey));
+    t.match(await standing(seesAll, id, makerAddress), { rfqId: id, status: 'open', rank: null });
     t.strictSame(await standing(ofMaker, id, makerAddress), unknown(id));
     await post({ taker: takerAddress, price: QUOTE_PRICE, size: QUOTE_SIZE });
     // The oldest one for that taker, of either sender.
