@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from typing import Any
 
 import pytest
 
@@ -18,7 +19,7 @@ from quotebook import (
     sign_withdrawal,
 )
 
-from .conftest import ONE, SOON, Service, run_async
+from .conftest import ONE, SOON, Service, run_async, until
 
 
 async def posted(client: Client, service: Service, pool: int, price: int = ONE // 20) -> str:
@@ -126,6 +127,9 @@ async def test_a_request_for_quotes_has_a_life(service: Service) -> None:
     async with service.client() as client:
         pool = service.pool(7)
         leg = {"poolAddress": pool["poolAddress"], "side": "ask", "size": str(ONE)}
+        statuses: list[Any] = []
+        await client.connect()
+        client.on_rfq_status(lambda message: statuses.append(message["body"]))
         (opened,) = await client.rest.open_rfq(service.taker, [leg], client_id="python-1")  # type: ignore[list-item]
         assert (opened["status"], opened["clientId"], opened["best"]) == ("open", "python-1", None)
         (again,) = await client.rest.open_rfq(service.taker, [leg], client_id="python-1")  # type: ignore[list-item]
@@ -144,6 +148,9 @@ async def test_a_request_for_quotes_has_a_life(service: Service) -> None:
         scale = ONE if pool["poolKey"]["isCallPool"] else strike
         assert [each["amount"] for each in cover["net"]] == [str(scale // 25)]
         assert (await client.rest.rfq_competition(opened["rfqId"], service.maker.address))["rank"] == 1
+        await until(lambda: len(statuses) == 2)
+        assert [each["status"] for each in statuses] == ["open", "quoted"]
+        assert statuses[1]["best"]["quoteId"] == signed.quote_id
         (cancelled,) = await client.rest.cancel_rfq(opened["rfqId"])
         assert cancelled["status"] == "cancelled"
         assert (await client.rest.rfqs(status="quoted", client_id="python-1"))["rfqs"] == []

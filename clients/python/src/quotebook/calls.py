@@ -10,7 +10,7 @@ from typing import Any
 
 from .errors import ConnectionLostError, RefusedError
 from .feed import CONNECTION_FAILURES, FeedOptions, decoded, open_socket
-from .subscription import Message
+from .subscription import Listeners, Message
 
 
 class SocketCalls:
@@ -20,6 +20,12 @@ class SocketCalls:
         self._options = options
         self._opening: asyncio.Task[_Link] | None = None
         self._is_closed = False
+        #: What becomes of the key's requests for quotes, while the connection is open.
+        self.rfq_statuses = Listeners()
+
+    async def open(self) -> None:
+        """Raises RefusedError, or ConnectionLostError."""
+        await self._link()
 
     async def call(self, message: Message) -> Any:
         """The body of the answer. Raises RefusedError, or ConnectionLostError when the call may have been carried out."""
@@ -42,7 +48,7 @@ class SocketCalls:
         if self._is_closed:
             raise ConnectionLostError
         if self._opening is None or _is_over(self._opening):
-            self._opening = asyncio.get_running_loop().create_task(_Link.open(self._options))
+            self._opening = asyncio.get_running_loop().create_task(_Link.open(self._options, self.rfq_statuses))
         opening = self._opening
         try:
             # A caller that gives up must not take the connection from the others.
@@ -58,8 +64,9 @@ class SocketCalls:
 class _Link:
     """An open connection, and the calls that wait for their answers on it."""
 
-    def __init__(self, options: FeedOptions, socket: Any, exits: AsyncExitStack) -> None:
+    def __init__(self, options: FeedOptions, socket: Any, exits: AsyncExitStack, rfq_statuses: Listeners) -> None:
         self._options = options
+        self._rfq_statuses = rfq_statuses
         self._socket = socket
         self._exits = exits
         self._ids = count(1)
@@ -68,9 +75,9 @@ class _Link:
         self._reading = asyncio.get_running_loop().create_task(self._read())
 
     @classmethod
-    async def open(cls, options: FeedOptions) -> _Link:
+    async def open(cls, options: FeedOptions, rfq_statuses: Listeners) -> _Link:
         exits = AsyncExitStack()
-        return cls(options, await exits.enter_async_context(open_socket(options)), exits)
+        return cls(options, await exits.enter_async_context(open_socket(options)), exits, rfq_statuses)
 
     async def ask(self, message: Message) -> Any:
         if self.is_lost:
@@ -99,6 +106,8 @@ class _Link:
                 # Heartbeats come when nothing else does.
                 frame = await asyncio.wait_for(self._socket.recv(), self._options.timeouts.silence)
                 message = decoded(frame)
+                if message["type"] == "RFQ_STATUS":
+                    self._rfq_statuses.call(message)
                 answer = self._waiting.get(str(message.get("id")))
                 if answer is not None and not answer.done():
                     answer.set_result(message)

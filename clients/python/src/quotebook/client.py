@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import TracebackType
 from typing import Any, Literal, TypeVar, cast
 
@@ -32,6 +32,7 @@ from .wire import (
     PoolKey,
     PostedQuote,
     PostedQuotes,
+    RfqStatusEvent,
     Side,
     Timer,
     VerifiedSignIn,
@@ -196,6 +197,18 @@ class Client:
         else:
             body["poolAddress"] = pool_address
         await ask_once(self._options, {"type": "RFQ", "body": body})
+
+    async def connect(self) -> None:
+        """Opens the connection of calls, unless it is open. Raises RefusedError, or ConnectionLostError."""
+        await self._calls.open()
+
+    def on_rfq_status(self, listener: Callable[[RfqStatusEvent], None]) -> Callable[[], None]:
+        """What becomes of the key's requests for quotes, with the best quote. Returns a function that removes it.
+
+        The server sends it over the connection of calls: open that with `connect`, again once it was lost. Meanwhile
+        `rest.rfqs` has it.
+        """
+        return self._calls.rfq_statuses.add(listener)
 
     async def post_quotes(self, quotes: Iterable[PostedQuote]) -> PostedQuotes:
         """As `rest.post_quotes`, over one connection of the feed that all calls share.

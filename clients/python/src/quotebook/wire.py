@@ -547,6 +547,16 @@ class Rfq(_Numbered, total=False):
     terms: dict[str, Any]
 
 
+class RfqStatusEvent(TypedDict):
+    """What became of a request of the key."""
+
+    type: Literal["RFQ_STATUS"]
+    #: Of the event that changed it.
+    seq: int
+    tsMs: int
+    body: RfqRecord
+
+
 class Trade(_Numbered):
     """TRADE: a fill, `body` as in GET /trades. UNDO_TRADES: the trades of all blocks after `body.blockNumber` are undone."""
 
