@@ -55,8 +55,8 @@ type Terms = Record<'provider' | 'taker', Address> &
 /** Computes the book from the chains as of the proof's blocks and time. Rejects where these cannot tell. */
 export async function verifyBook(proof: BookProof, chains: ProofChains): Promise<BookVerification> {
   const { settlement, stream, poolKey } = proof;
-  if (settlement === null || stream === null || poolKey === null)
-    throw new Error('the proof is of a time before the chains were read');
+  if (settlement === null || stream === null) throw new Error('the proof is of a time before the chains were read');
+  if (poolKey === null) throw new Error(`no pool was deployed at ${proof.poolAddress} as of event ${proof.seq}`);
   if (settlement.logIndex !== null)
     throw new Error(
       `event ${proof.seq} is in the middle of block ${settlement.blockNumber}: verify as of the last event of a block`,

@@ -129,6 +129,11 @@ await t.test('what cannot be verified is refused in words', async (t) => {
   const within = await verify(proof.seq, { ...proof, settlement: { ...settlement, logIndex: 0 } });
   t.equal(within.code, EXIT_FAILED);
   t.match(within.err.join(), /in the middle of block/);
+  const nowhere = `0x${'12'.repeat(20)}`;
+  const unknown = await rest.get(`/book/${nowhere}/proof?chainId=421613&seq=${proof.seq}`);
+  const undeployed = await verify(proof.seq, unknown.body as unknown as BookProof, '--pool', nowhere);
+  t.equal(undeployed.code, EXIT_FAILED);
+  t.match(undeployed.err.join(), new RegExp(`no pool was deployed at ${nowhere} as of event ${proof.seq}`));
   t.equal((await verify(proof.seq + 1000, proof)).code, EXIT_USAGE, 'of an earlier event');
   const { status } = await rest.get(`/book/${poolAddress}/proof?chainId=421613&seq=1000000`);
   t.equal(status, 503);
