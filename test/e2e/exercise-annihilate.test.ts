@@ -1,3 +1,4 @@
+import pino from 'pino';
 import t from 'tap';
 import { encodeFunctionData } from 'viem';
 import { LONG, optionTokenAbi, poolAbi, SHORT } from '../../src/chain/contracts/abi.js';
@@ -8,7 +9,9 @@ import { startTestService } from './running-service.js';
 import { optionOf, type WireOption } from './wire-option.js';
 import { until } from '../until.js';
 
-const running = await startTestService();
+const lines: Record<string, unknown>[] = [];
+const logger = pino({ level: 'info' }, { write: (line: string) => lines.push(JSON.parse(line) as never) });
+const running = await startTestService({ logger });
 t.teardown(() => running.stop());
 const { chain } = running;
 const market = new Market(chain);
@@ -70,6 +73,10 @@ await t.test('annihilate gives up pairs before maturity, and each other option f
     },
   ]);
   t.strictSame([await held(both, LONG), await held(both, SHORT)], [longs - pairs, shorts - pairs]);
+  t.match(
+    lines.filter(({ msg }) => msg === 'operator wallet used'),
+    [{ keyId: /^\w+$/, route: 'POST /pool/annihilate', txHash: /^0x[0-9a-f]{64}$/, succeeded: true }],
+  );
 });
 
 await t.test('the positions that are listed after an answer are those that it leaves', async (t) => {

@@ -180,6 +180,8 @@ await t.test('the router needs an allowance, which one route sets, revokes and l
     ],
   );
   t.strictSame([await allowance('testWETH'), await allowance('USDC')], [2n ** 256n - 1n, 1n]);
+  t.equal(acted().length, before + 3, 'one transaction for each that was sent');
+  t.match(acted().at(-1), { keyId: /^\w+$/, route: 'POST /account/collateral_approval', succeeded: true });
   t.match(await approve([{ token: 'USDC', amt: 'max' }]), { status: 200 });
   t.strictSame(await fill([id, 0.1]), filled([id]));
 });

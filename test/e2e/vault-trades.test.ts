@@ -1,3 +1,4 @@
+import pino from 'pino';
 import t from 'tap';
 import { encodeFunctionData, maxUint256 } from 'viem';
 import { erc20Abi, optionTokenAbi } from '../../src/chain/contracts/abi.js';
@@ -8,12 +9,15 @@ import { RestClient } from './rest-client.js';
 import { startTestService } from './running-service.js';
 import { optionOf, queryOf } from './wire-option.js';
 
-const running = await startTestService();
+const lines: Record<string, unknown>[] = [];
+const logger = pino({ level: 'info' }, { write: (line: string) => lines.push(JSON.parse(line) as never) });
+const running = await startTestService({ logger });
 t.teardown(() => running.stop());
-const { chain, httpUrl, apiKey } = running;
+const { chain, httpUrl, apiKey, keys } = running;
 const market = new Market(chain);
 const { operator } = market;
 const rest = new RestClient(httpUrl, apiKey);
+const keyOfTest = keys.list().find(({ label }) => label === 'test')?.id;
 const usdc = market.token('USDC');
 const wbtc = market.token('WBTC');
 const put = optionOf(chain, market.pool('testWETH', 1800n, false));
@@ -65,6 +69,12 @@ await t.test('a buy pays in the decimals of the asset, and brings the longs', as
     t.equal(BigInt(Math.round((quote as number) * 10 ** decimals)), -change);
     t.ok((quote as number) <= limit && (fee as number) > 0 && (fee as number) < (quote as number));
     t.match(transactionHash, /^0x[0-9a-f]{64}$/);
+    t.match(lines.filter(({ msg }) => msg === 'operator wallet used').at(-1), {
+      keyId: keyOfTest,
+      route: 'POST /vaults/trade',
+      txHash: transactionHash,
+      succeeded: true,
+    });
     t.strictSame(Object.keys(answer[1]), ['market', 'quote', 'fee', 'transactionHash']);
   }
   t.equal(await market.longs(market.pool('testWETH', 1800n, false), operator), ONE / 2n);
