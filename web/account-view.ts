@@ -161,7 +161,7 @@ export class AccountView {
     await this.#read('balances-rows', async (client, { address }) => {
       const { success } = await client.rest.collateralBalances(address);
       const rows = success.map(({ symbol, balance }) => tableRow(symbol, [symbol, String(balance)]));
-      fillRows(byId('balances-rows'), rows, 'No tokens.');
+      fillRows(byId('balances-rows'), rows, 'This wallet has no tokens. Send it some to trade.');
     });
   }
 

@@ -217,7 +217,10 @@ export class ChainView {
     });
     this.#halves = halves;
     this.#strikes = strikesAll;
-    replaceChildren(this.#rows, rows);
+    if (rows.length > 0) return replaceChildren(this.#rows, rows);
+    const empty = create('td', 'empty', 'No option is listed. One appears here once its pool is deployed.');
+    empty.colSpan = columns.length * 2 + 1;
+    replaceChildren(this.#rows, [create('tr', '', empty)]);
   }
 
   #buildHead(pools: readonly Pool[]): void {

@@ -58,9 +58,13 @@ export class LadderView {
     drawSide(this.#asks, texts('ask'), asks, largest);
     drawSide(this.#bids, texts('bid'), bids, largest);
     const [bid, ask] = [exact.bids[0]?.price, exact.asks[0]?.price];
-    const isEmpty = bid === undefined || ask === undefined;
-    setText(this.#spread, isEmpty ? 'no spread: a side is empty' : spreadText(pool, bid, ask));
+    setText(this.#spread, middleText(pool, bid, ask));
   }
+}
+
+function middleText(pool: Pool, bid: bigint | undefined, ask: bigint | undefined): string {
+  if (bid === undefined && ask === undefined) return 'no spread: place a quote, or ask makers';
+  return bid === undefined || ask === undefined ? 'no spread: a side is empty' : spreadText(pool, bid, ask);
 }
 
 function drawSide(rows: readonly Row[], texts: PriceTexts, levels: readonly ShownLevel[], largest: number): void {

@@ -93,6 +93,8 @@ export class TapeView {
       const [, , , side] = row;
       if (side !== undefined) side.className = entry === undefined ? '' : `${entry.side}-text`;
     });
+    const empty = 'Nothing of this kind yet. It appears here as it happens.';
+    setText(byId('tape-empty'), shown.length === 0 ? empty : '');
     const newest = this.#rows[0]?.[1];
     if (this.#hasNews && newest !== undefined) flash(newest);
     this.#hasNews = false;

@@ -93,15 +93,17 @@ await withPage(async ({ browser, service, maker, call, put }) => {
   await t.test('while the connection is lost, what is shown of the chains and the pool counts as old', async (t) => {
     await inPage(t, browser, { service, options: { viewport: DESKTOP } }, async (page) => {
       const sockets: WebSocketRoute[] = [];
+      let isReachable = true;
       await page.routeWebSocket('**/*', (socket) => {
-        // Only the first gets through.
-        if (sockets.push(socket) === 1) socket.connectToServer();
+        sockets.push(socket);
+        if (isReachable) socket.connectToServer();
         else void socket.close();
       });
       await page.reload();
       await page.waitForSelector('#chains[aria-busy=false]');
       await page.waitForSelector('#pool[aria-busy=false]');
       await until(page, '#feed', ', verified');
+      isReachable = false;
       await sockets[0]?.close();
       await page.waitForSelector('#connection[data-state=WAITING]');
       const busy = (id: string): Promise<string | null> => page.getAttribute(id, 'aria-busy');
@@ -111,6 +113,10 @@ await withPage(async ({ browser, service, maker, call, put }) => {
         /^No connection since \d\d:\d\d:\d\d\. (Trying again now|Next attempt in \d+ s)\./,
       );
       t.strictSame([await busy('#chains'), await busy('#pool'), await busy('#chain')], ['true', 'true', 'true']);
+      isReachable = true;
+      await page.waitForSelector('#connection[data-state=OPEN]');
+      await page.waitForSelector('#pool[aria-busy=false]');
+      t.ok(await page.isHidden('#outage'), 'with the connection the line is gone');
     });
   });
 });

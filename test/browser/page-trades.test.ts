@@ -1,0 +1,98 @@
+import t from 'tap';
+import { changePools, connect, DESKTOP, inPage, until, withPage } from './in-page.js';
+
+const ONE = 10n ** 18n;
+const TAKER = 4;
+const STRANGER = 5;
+
+await withPage(async ({ browser, service, maker, call, put }) => {
+  const options = { viewport: DESKTOP };
+
+  await t.test('where nothing is, the page says what to do next', async (t) => {
+    await inPage(t, browser, { service, options, pool: call }, async (page) => {
+      await until(page, '#trades-rows', 'Nothing was traded yet. Take a size beside the book.');
+      await until(page, '#tape-empty', 'Nothing of this kind yet. It appears here as it happens.');
+      await until(page, '#ladder-rows .spread', 'no spread: place a quote, or ask makers');
+      await until(page, '#ticket-note', 'Nobody quotes this side. Ask the makers for a quote.');
+      await until(page, '#requests-rows', 'No taker has asked since the page was opened. Requests appear here.');
+      await until(page, '#rfqs-rows', 'Connect a wallet to ask makers.');
+      await until(page, '#offers-rows', 'Offers appear here, the best first.');
+      await until(page, '#account .unconnected', 'Connect a wallet to see its quotes, positions and balances.');
+      await page.click('#trades-filter button:has-text("Mine")');
+      await until(page, '#trades-rows', 'Connect a wallet to see its trades.');
+      await connect(page, STRANGER);
+      await until(page, '#quotes-rows', 'This wallet has no public quotes. Place one beside the book.');
+      await until(page, '#positions-rows', 'This wallet has no positions. Take a size beside the book.');
+      await until(page, '#rfqs-rows', 'Ask makers for a size to see its offers.');
+      await changePools(page, () => []);
+      await page.reload();
+      await until(page, '#chain-rows', 'No option is listed. One appears here once its pool is deployed.');
+      await page.unrouteAll({ behavior: 'wait' });
+    });
+  });
+
+  await t.test('trades are the fills alone, of all options, of the chosen one, or of the wallet', async (t) => {
+    await maker.ask(call, ONE / 20n, 5n * ONE);
+    await maker.ask(put, ONE / 50n, 5n * ONE);
+    await maker.fill(call, ONE / 4n);
+    await maker.fill(put, ONE / 2n);
+    await inPage(t, browser, { service, options, pool: call }, async (page) => {
+      const listed = async (count: number): Promise<string[]> => {
+        await page.waitForFunction(
+          (n) => document.querySelectorAll('#trades-rows tr:not(:has(.empty))').length === n,
+          count,
+        );
+        const rows = await page.locator('#trades-rows tr').allTextContents();
+        return rows.map((text) => text.replace(/^[\d:]+testWETH \w+ /, '').replace(/0x\w{6}…$/, ''));
+      };
+      const [ofPut, ofCall] = ['1600 Pbought32.000.50', '1600 Cbought0.050000.25'];
+      t.strictSame(await listed(2), [ofPut, ofCall]);
+      await page.click('#trades-filter button:has-text("This option")');
+      t.strictSame(await listed(1), [ofCall]);
+      await page.click('#trades-filter button:has-text("Mine")');
+      await listed(0);
+      await connect(page, TAKER);
+      t.strictSame(await listed(2), [ofPut, ofCall]);
+      await connect(page, STRANGER);
+      await listed(0);
+    });
+  });
+
+  await t.test('on a chain with an explorer each trade links to its transaction', async (t) => {
+    await inPage(t, browser, { service, options, pool: call }, async (page) => {
+      // The page takes the service for one of Arbitrum, whose chain has an explorer.
+      await page.route('**/page.json', async (route) => {
+        const response = await route.fetch();
+        const settings = (await response.json()) as Record<string, unknown>;
+        await route.fulfill({ response, json: { ...settings, chainId: '42161' } });
+      });
+      await page.route(/chainId=42161(?!\d)/, (route) =>
+        route.continue({ url: route.request().url().replace('chainId=42161', 'chainId=421613') }),
+      );
+      await page.reload();
+      const [trade] = await page.evaluate(async (key) => {
+        const answer = await fetch('/trades?chainId=421613', { headers: { 'x-apikey': key } });
+        return ((await answer.json()) as { trades: { txHash: string }[] }).trades;
+      }, service.apiKey);
+      const link = page.locator('#trades-rows tr:first-child a');
+      t.equal(await link.getAttribute('href'), `https://arbiscan.io/tx/${trade?.txHash}`);
+      t.equal(await link.textContent(), `${trade?.txHash.slice(0, 8)}…`);
+    });
+  });
+
+  await t.test(
+    'the feed says its event, its delay and that the book is verified; chains say how old they are',
+    async (t) => {
+      await inPage(t, browser, { service, options, pool: call }, async (page) => {
+        await maker.ask(call, ONE / 19n, ONE);
+        await page.waitForFunction(() =>
+          /^event \d+, \d+ ms, verified$/.test(document.querySelector('#feed')?.textContent ?? ''),
+        );
+        for (const id of ['settlement', 'stream'])
+          t.match(await page.textContent(`#${id}`), /^block \d+, \d+ (s|min) old$/);
+        const seq = Number(/\d+/.exec((await page.textContent('#feed')) ?? '')?.[0]);
+        t.equal(seq, service.engine.seq);
+      });
+    },
+  );
+});
