@@ -91,6 +91,11 @@ export const httpErrors: Readonly<Record<number, readonly ErrorDoc<HttpErrorCode
       when: 'POST /rfqs: by the time of the newest block; at most `rfqMaxSeconds` ahead.',
     },
     {
+      message: 'nonce, deadline and signature come together',
+      code: 'invalid_parameter',
+      when: 'DELETE /quotes, POST /quotes/restore, POST and DELETE /authorizations, POST /fill_limits: send all three, or none with a key or session that has proven the address.',
+    },
+    {
       message: 'The deadline has passed',
       code: 'invalid_parameter',
       when: 'DELETE /quotes, POST /quotes/restore, POST and DELETE /authorizations, POST /fill_limits: by the time of the settlement chain.',

@@ -99,7 +99,7 @@ export function protectionRoutes(parts: ProtectionRouteParts): {
   const checkLimits = compile(onChain(FillLimitsQuery, chainId), limits.schemaErrors);
 
   /** Reads the body, and renders what `carryOut` comes to. */
-  function acting<Body extends { readonly chainId: string; readonly provider: string }>(
+  function acting<Body extends { readonly chainId: string; readonly provider: string } & ConsentFields>(
     check: Check<Body>,
     carryOut: (body: Body, provider: Hex, caller: Caller, request: NetRequest) => Promise<ProtectionResult>,
     render: (provider: Hex, caller: Caller, body: Body) => unknown,
@@ -112,6 +112,8 @@ export function protectionRoutes(parts: ProtectionRouteParts): {
       if (!checked.ok) return refuse(request, 'invalid_parameter', checked.errors);
       const body = checked.value;
       if (body.chainId !== chainId) return refuse(request, 'unsupported_chain', chainNotServed(null, chainId));
+      const partly = partlySigned(request, body);
+      if (partly !== null) return partly;
       const provider = lower(body.provider);
       const result = await carryOut(body, provider, caller, request);
       return result.type === 'DONE'
@@ -267,6 +269,15 @@ export function protectionRoutes(parts: ProtectionRouteParts): {
 
 /** In place of a path where a call is of sockets alone. */
 export const CANCEL_ON_DISCONNECT = 'CANCEL_ON_DISCONNECT';
+
+type ConsentFields = Partial<Pick<AuthorizationBody, 'nonce' | 'deadline' | 'signature'>>;
+
+/** The refusal of a body with a part of what a provider signs; null: it has all of it, or nothing. */
+export function partlySigned(request: NetRequest, { nonce, deadline, signature }: ConsentFields): NetResponse | null {
+  const given = [nonce, deadline, signature].filter((each) => each !== undefined).length;
+  if (given === 0 || given === 3) return null;
+  return refuse(request, 'invalid_parameter', 'nonce, deadline and signature come together');
+}
 
 /** The provider's consent as a body states it; a signature goes before a proof. */
 export function consentOf(

@@ -12,7 +12,7 @@ import {
 } from '../wire/withdrawals.js';
 import { lower } from './orderbook-routes.js';
 import { readJson, readQuery } from './parse.js';
-import { type Consent, consentOf } from './protection-routes.js';
+import { type Consent, consentOf, partlySigned } from './protection-routes.js';
 import { chainNotServed, json, largeAnswer, type LargeAnswerRunner, notNow, rateLimited, refuse } from './responses.js';
 import type { Caller, Route } from './router.js';
 
@@ -89,6 +89,8 @@ export function withdrawalRoutes(
       const body = checkBody(parsed.value);
       if (!body.ok) return refuse(request, 'invalid_parameter', body.errors);
       if (body.value.chainId !== chainId) return refuse(request, 'unsupported_chain', chainNotServed(null, chainId));
+      const partly = partlySigned(request, body.value);
+      if (partly !== null) return partly;
       const consent = consentOf(body.value, caller, listing.takers);
       const { provider, quoteIds } = body.value;
       const result = await carryOut({ provider: lower(provider), quoteIds: quoteIds.map(lower), consent });

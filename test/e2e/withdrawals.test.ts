@@ -33,6 +33,7 @@ const chainId = String(chain.chainId);
 const client = new OrderbookClient({ url: service.httpUrl, chainId, apiKey: service.apiKey }, documentedPorts);
 t.teardown(() => client.close());
 const signer = privateKeyToAccount(maker.privateKey);
+const provider = maker.address;
 const pool = market.pool('testWETH', 1800n, true);
 let nonce = 0n;
 
@@ -110,6 +111,19 @@ await t.test('a signature of another account, type, chain or time changes nothin
   await t.rejects(client.rest.withdrawQuotes({ ...forged, provider: maker.address }), refused(403));
   t.match(await client.rest.withdrawQuotes(forged), { withdrawn: [], unknown: [offer.quoteId] }, 'not its quote');
   await t.rejects(client.rest.withdrawQuotes(await signRestore(signer, chainId, good)), refused(403));
+  const named = { chainId, provider, quoteIds: [offer.quoteId] };
+  const { nonce: number, deadline, signature } = await signWithdrawal(signer, chainId, good);
+  for (const partly of [
+    { deadline, signature },
+    { nonce: number, signature },
+    { nonce: number, deadline },
+  ]) {
+    const message = 'nonce, deadline and signature come together';
+    const wanted = { ...refused(400), message };
+    await t.rejects(client.rest.withdrawQuotes({ ...named, ...partly }), wanted);
+    await t.rejects(client.rest.restoreQuotes({ ...named, ...partly }), wanted);
+    await t.rejects(client.rest.authorizeKey({ chainId, provider, ...partly }), wanted);
+  }
   const elsewhere = await signWithdrawal(signer, '42161', good);
   await t.rejects(client.rest.withdrawQuotes({ ...elsewhere, chainId }), refused(403));
   for (const ahead of [-1, defaultLimits.signedAheadSeconds + 60]) {
@@ -154,8 +168,6 @@ await t.test('over a socket of the feed, page by page', async (t) => {
   for (const { size } of offers) t.equal(await next(), `POST_QUOTE ${size}`);
   await t.rejects(client.restoreQuotes(restore), { name: 'RefusedError', code: 'nonce_spent' });
 });
-
-const provider = maker.address;
 
 /** A client of a key of its own, which the service knows by the time it resolves. */
 async function newClient(label: string, at = service) {
