@@ -27,6 +27,8 @@ const SUITE = [
       'proven-takers',
       'withdrawals',
       'self-service',
+      'account',
+      'exercise-annihilate',
     ],
   ],
   [
