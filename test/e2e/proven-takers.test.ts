@@ -664,7 +664,11 @@ await t.test('every field of a filter is in a probe of it', async (t) => {
   t.strictSame(missing, []);
 });
 
-const SUBPROTOCOLS = { v2: 'quotebook.v2.json', readable: 'quotebook.readable' } as const;
+const SUBPROTOCOLS = {
+  v2: 'quotebook.v2.json',
+  'v2.msgpack': 'quotebook.v2.msgpack',
+  readable: 'quotebook.readable',
+} as const;
 
 async function follow(protocol: string, key: string, channel: string, body: object): Promise<SocketClient> {
   const socket = await SocketClient.open(wsUrl, SUBPROTOCOLS[protocol as keyof typeof SUBPROTOCOLS]);
@@ -684,7 +688,7 @@ async function received(socket: SocketClient): Promise<string> {
   }
 }
 
-for (const [protocol, entries] of Object.entries(messages)) {
+for (const [protocol, entries] of Object.entries({ ...messages, 'v2.msgpack': messages.v2 ?? {} })) {
   await t.test(`channels of ${protocol} show a taker to those alone that may see it`, async (t) => {
     const followed: { readonly what: string; readonly socket: SocketClient; readonly isShown: boolean }[] = [];
     for (const [name, entry] of Object.entries(entries)) {

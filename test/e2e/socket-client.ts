@@ -1,8 +1,9 @@
 import { once } from 'node:events';
 import { WebSocket } from 'ws';
+import { decodeMessage } from '../feed/decode-message.js';
 import { assertDocumentedFrame, type SocketForm } from './documented-answers.js';
 
-const FORMS = { 'quotebook.v2.json': 'v2', 'quotebook.readable': 'readable' } as const;
+const FORMS = { 'quotebook.v2.json': 'v2', 'quotebook.v2.msgpack': 'v2', 'quotebook.readable': 'readable' } as const;
 
 /** A WebSocket client that keeps what it gets, and hands it out in order. */
 export class SocketClient {
@@ -11,7 +12,7 @@ export class SocketClient {
   readonly #waiting: ((message: Record<string, unknown>) => void)[] = [];
   readonly #closed: Promise<number>;
 
-  /** `protocol`: a subprotocol of JSON; without it the `form` is spoken that the port has for such. */
+  /** `protocol`: a subprotocol; without it the `form` is spoken that the port has for such. */
   static async open(
     wsUrl: string,
     protocol?: keyof typeof FORMS,
@@ -26,8 +27,9 @@ export class SocketClient {
   private constructor(socket: WebSocket, form: SocketForm) {
     this.#socket = socket;
     this.#closed = new Promise((resolve) => socket.once('close', resolve));
-    socket.on('message', (data: Buffer) => {
-      const message = JSON.parse(data.toString('utf8')) as Record<string, unknown>;
+    socket.on('message', (data: Buffer, isBinary: boolean) => {
+      const decoded: unknown = isBinary ? decodeMessage(data) : JSON.parse(data.toString('utf8'));
+      const message = decoded as Record<string, unknown>;
       assertDocumentedFrame(message, form);
       const waiting = this.#waiting.shift();
       if (waiting === undefined) this.#messages.push(message);
