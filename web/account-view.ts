@@ -22,6 +22,7 @@ const QUOTES_AFTER_MS = 300;
 /** Positions whose trades are read, and how many of the newest of each pool. */
 const VALUED = 20;
 const TRADES_READ = '500';
+
 /** The wallet's quotes, positions and balances. */
 export class AccountView {
   readonly #market: Market;

@@ -42,6 +42,7 @@ export class Notices {
     this.say(`${who} ${wish}. Answer in the makers' inbox.`);
   }
 
+  /** Shows a notice, for a while or until it is closed. */
   say(text: string): void {
     const close = create('button', '', 'Close');
     close.type = 'button';

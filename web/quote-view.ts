@@ -13,7 +13,7 @@ export interface RequestedQuote {
   readonly taker: Hex;
 }
 
-interface Parts {
+interface QuoteParts {
   readonly clock: ServerClock;
   /** Of the chosen pool; undefined: the feed has not named it yet. */
   readonly poolKey: (pool: Pool) => PoolKey | undefined;
@@ -26,7 +26,7 @@ interface Parts {
 
 /** Places quotes on one side or both: signs them, has them checked, and publishes them. */
 export class QuoteView {
-  readonly #parts: Parts;
+  readonly #parts: QuoteParts;
   readonly #form = found('quote', HTMLFormElement);
   readonly #button = found('quote-do', HTMLButtonElement);
   readonly #approve = found('quote-approve', HTMLButtonElement);
@@ -40,7 +40,7 @@ export class QuoteView {
   #wallet: Wallet | null = null;
   #taker: Hex | null = null;
 
-  constructor(parts: Parts) {
+  constructor(parts: QuoteParts) {
     this.#parts = parts;
     this.#form.addEventListener('submit', (event) => {
       event.preventDefault();

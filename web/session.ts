@@ -140,7 +140,7 @@ export class Session {
     this.#trades = new TradesView(this.#market, deployment.chainId);
     this.#quote = new QuoteView({
       clock: this.#clock,
-      poolKey: ({ poolAddress }) => this.#market.tickers?.of(poolAddress)?.poolKey,
+      poolKey: (pool) => this.#market.poolKey(pool),
       router: deployment.router,
       onNeedsWallet: () => this.#parts.onNeedsWallet(),
       onPlaced: () => void this.#account.refresh(),
