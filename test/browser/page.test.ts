@@ -100,22 +100,34 @@ await withPage(async ({ browser, service, maker, call, put }) => {
         t.strictSame(tooWide, [], tab);
         t.strictSame(tooSmall, [], tab);
       }
-      await connect(page, 4);
-      const header = await page.evaluate(() => {
-        const boxes = [...document.querySelectorAll('header > *')].map((element) => element.getBoundingClientRect());
-        // A row begins where everything before has ended.
-        const isFirst = ({ top }: DOMRect): boolean => boxes.every((box) => box.top >= top || box.bottom <= top);
-        const texts = [...document.querySelectorAll('header dd, #connection, #wallet')];
-        return {
-          rows: new Set(boxes.filter(isFirst).map(({ top }) => Math.round(top))).size,
-          cut: texts
-            .filter((each) => each.scrollWidth > each.clientWidth || each.scrollHeight > each.clientHeight + 1)
-            .map(({ id }) => id),
-        };
-      });
-      t.strictSame(header, { rows: 2, cut: [] });
       await picture(page, 'page-phone.png');
     });
+  });
+
+  await t.test('the header has one row where there is room, else two, and cuts nothing off', async (t) => {
+    for (const [width, expected] of [
+      [1440, 1],
+      [820, 2],
+      [390, 2],
+    ] as const) {
+      await inPage(t, browser, { service, options: { viewport: { ...PHONE, width } }, pool: call }, async (page) => {
+        await connect(page, 4);
+        const { rows, cut } = await page.evaluate(() => {
+          const boxes = [...document.querySelectorAll('header > *')].map((element) => element.getBoundingClientRect());
+          // A row begins where everything before has ended.
+          const begins = ({ top }: DOMRect): boolean => boxes.every((box) => box.top >= top || box.bottom <= top);
+          const texts = [...document.querySelectorAll('header dd, #connection, #wallet')];
+          return {
+            rows: new Set(boxes.filter(begins).map(({ top }) => Math.round(top))).size,
+            cut: texts
+              .filter((each) => each.scrollWidth > each.clientWidth || each.scrollHeight > each.clientHeight + 1)
+              .map(({ id }) => id),
+          };
+        });
+        t.equal(rows, expected, `${width} wide`);
+        t.strictSame(cut, [], `${width} wide`);
+      });
+    }
   });
 
   await t.test('automatic rules of WCAG find nothing, at any size, in light and dark (axe-core)', async (t) => {
