@@ -36,5 +36,7 @@ for (const [name, settings] of Object.entries(budgets)) {
       /^8(6400|[56]\d\d\d)$/,
       'until the day ends that began before the kill',
     );
+    // Before the directory is removed, which comes before what is registered for the end.
+    await service.end('SIGKILL');
   });
 }
