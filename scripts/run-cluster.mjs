@@ -120,8 +120,14 @@ try {
     members += 1;
     return ownAddresses ? nats.urlAt(`127.20.${members}.1`) : nats.url;
   };
+  /** Called when process ids or roles did; does something once there are files that tell of them. */
+  let changed = () => undefined;
   const watch = setInterval(() => {
-    for (const node of nats.nodes) if (node.failed !== null) node.start();
+    for (const node of nats.nodes) {
+      if (node.failed === null) continue;
+      node.start();
+      changed();
+    }
   }, NATS_RESTART_MS);
   ends.push(() => clearInterval(watch));
   const { startLocalChain } = await import('../dist/src/chain/dev/local-chain.js');
@@ -217,7 +223,7 @@ try {
     return content;
   };
   const ready = await describe();
-  // Process ids and roles change: the files follow them, one description at a time.
+  // The files follow what changes, one description at a time.
   let isCurrent = true;
   let describing = null;
   const describeAgain = async () => {
@@ -232,7 +238,7 @@ try {
     }
     describing = null;
   };
-  const changed = () => {
+  changed = () => {
     isCurrent = false;
     describing ??= describeAgain();
   };

@@ -5,6 +5,7 @@ import t from 'tap';
 import { openNodeDisk } from '../../src/persistence/disk/node-disk.js';
 import { verifyLog } from '../../src/persistence/recovery/log-tools.js';
 import { silent } from '../simulation/simulated-log.js';
+import { until } from '../until.js';
 import { ClusterProcess } from './cluster-process.js';
 import { History } from './history.js';
 import { natsServers } from './nats-servers.js';
@@ -46,9 +47,11 @@ t.test('engines are killed and frozen, NATS nodes killed: clients lose nothing a
 
     for (let kill = 0; kill < NATS_KILLS; kill += 1) {
       const { nats } = cluster.ready;
-      process.kill(nats[randomInt(nats.length)]?.pid ?? 0, 'SIGKILL');
+      const { pid } = nats[randomInt(nats.length)] ?? { pid: 0 };
+      process.kill(pid, 'SIGKILL');
       times['NATS killed']?.push(await history.acknowledgedAfter(performance.now()));
       // It comes back, and catches up, before the next one goes.
+      await until(() => cluster.ready.nats.every((server) => server.pid !== pid));
       await pause(3 * CALM_MS);
     }
 

@@ -56,6 +56,8 @@ const TIMEOUT_MS = 30_000;
 const LEVEL_MS = 60_000;
 const MAX_SHOWN = 20;
 const SOCKETS = 2;
+/** Of the local chain: each has one transaction. */
+const BLOCKS_AT_ONCE = 2_000n;
 
 /**
  * Clients of a cluster that record every answer and every event with times, as Jepsen's do. The history alone shows
@@ -182,7 +184,13 @@ export class History {
     const { rpcUrl, contracts, pools, chainId } = this.#readyNow();
     const client = createPublicClient({ transport: http(rpcUrl) });
     const query = { address: contracts.orderbookStream, abi: orderbookStreamAbi, eventName: 'PublishQuote' } as const;
-    const logs = await client.getContractEvents({ ...query, fromBlock: 0n, strict: true });
+    const head = await client.getBlockNumber();
+    const logs = [];
+    // In parts: viem refuses an answer of 10 MiB, and long runs have more.
+    for (let fromBlock = 0n; fromBlock <= head; fromBlock += BLOCKS_AT_ONCE) {
+      const toBlock = fromBlock + BLOCKS_AT_ONCE - 1n;
+      logs.push(...(await client.getContractEvents({ ...query, fromBlock, toBlock, strict: true })));
+    }
     const quotes = logs.map(({ args: { poolKey, provider, taker, price, size, isBuy, deadline, salt } }) => {
       const pool = pools.find(
         (at) =>
