@@ -97,28 +97,16 @@ function putHeader(
   endFrame(out, start, FrameType.header);
 }
 
-function readHeader(
-  bytes: Buffer,
-  kind: string,
-):
-  | {
-      readonly format: number;
-      readonly epoch: Buffer;
-      readonly numbers: Four;
-      readonly chain: Buffer;
-      readonly madeBytes: number;
-      readonly frame: Frame;
-    }
-  | string {
-  const frame = readFrame(bytes, 0);
-  if (typeof frame === 'string') return frame;
-  if (frame.type !== FrameType.header) return `a frame of type ${frame.type} instead of a header`;
-  const input = new MsgpackReader();
-  input.begin(frame.payload);
-  try {
-    const fields = input.array();
-    if (input.text() !== kind) return `not the header of a ${kind}`;
-    const format = input.uint();
+interface LogHeader {
+  readonly format: number;
+  readonly epoch: Buffer;
+  readonly numbers: Four;
+  readonly chain: Buffer;
+  readonly madeBytes: number;
+}
+
+function readHeader(bytes: Buffer, kind: string): (LogHeader & { readonly frame: Frame }) | string {
+  return readHeaderFrame<LogHeader>(bytes, kind, (input, format, fields) => {
     if (format > FILE_FORMAT) {
       throw new PersistenceError(
         'NEWER_FORMAT',
@@ -131,9 +119,32 @@ function readHeader(
     const numbers: Four = [input.uint(), input.uint(), input.uint(), input.uint()];
     const chain = input.bin();
     const madeBytes = hasLength ? input.uint() : 0;
-    input.end();
     if (epoch.length !== EPOCH_BYTES || chain.length !== HASH_BYTES) return 'a header with fields of wrong length';
-    return { format, epoch, numbers, chain, madeBytes, frame };
+    return { format, epoch, numbers, chain, madeBytes };
+  });
+}
+
+/**
+ * The HEADER frame at the beginning of a file of that kind, and what `read` takes from behind its format; or in words
+ * why there is none. `fields`: how many the whole header has.
+ */
+export function readHeaderFrame<Header extends object>(
+  bytes: Buffer,
+  kind: string,
+  read: (input: MsgpackReader, format: number, fields: number) => Header | string,
+): (Header & { readonly frame: Frame }) | string {
+  const frame = readFrame(bytes, 0);
+  if (typeof frame === 'string') return frame;
+  if (frame.type !== FrameType.header) return `a frame of type ${frame.type} instead of a header`;
+  const input = new MsgpackReader();
+  input.begin(frame.payload);
+  try {
+    const fields = input.array();
+    if (input.text() !== kind) return `not the header of a ${kind}`;
+    const header = read(input, input.uint(), fields);
+    if (typeof header === 'string') return header;
+    input.end();
+    return { ...header, frame };
   } catch (error) {
     if (error instanceof MsgpackError) return error.message;
     throw error;

@@ -7,7 +7,7 @@ import { GrowingBuffer } from '../disk/buffer.js';
 import { type Disk, type DiskFile, type Logger, readStart, readWhole } from '../disk/disk.js';
 import { tradeFileName, tradeFileNumbers } from '../format/file-names.js';
 import { beginFrame, endFrame, type Frame, FrameType, readFrame } from '../format/frame.js';
-import { HEADER_BYTES } from '../format/header.js';
+import { HEADER_BYTES, readHeaderFrame } from '../format/header.js';
 import { brokenName } from '../recovery/torn-tail.js';
 
 const KIND = 'quotebook trades';
@@ -310,24 +310,11 @@ function putTradeHeader(out: GrowingBuffer, epoch: Buffer, { seq, tsMs }: TradeP
 
 /** In words why it is not the beginning of such a file of that log. */
 function readTradeHeader(bytes: Buffer, epoch: Buffer): { readonly after: TradePoint; readonly frame: Frame } | string {
-  const frame = readFrame(bytes, 0);
-  if (typeof frame === 'string') return frame;
-  if (frame.type !== FrameType.header) return `a frame of type ${frame.type} instead of a header`;
-  const input = new MsgpackReader();
-  input.begin(frame.payload);
-  try {
-    const fields = input.array();
-    if (input.text() !== KIND) return `not the header of a ${KIND}`;
-    const format = input.uint();
+  return readHeaderFrame<{ readonly after: TradePoint }>(bytes, KIND, (input, format, fields) => {
     if (format !== FORMAT || fields !== HEADER_FIELDS) return `format ${format}, this program reads ${FORMAT}`;
     if (!input.bin().equals(epoch)) return 'it is of another log';
-    const after = { seq: input.uint(), tsMs: input.uint() };
-    input.end();
-    return { after, frame };
-  } catch (error) {
-    if (error instanceof MsgpackError) return error.message;
-    throw error;
-  }
+    return { after: { seq: input.uint(), tsMs: input.uint() } };
+  });
 }
 
 /** The whole batches at the file's beginning; then how many bytes they end behind, and what follows; null: nothing. */
