@@ -1,8 +1,7 @@
-import { withChildren } from '../processes/child.js';
-import { atMost, type Row, type Scenario } from '../scenario.js';
 import type { LoadDialogue } from '../load/load.js';
-import type { Child } from '../processes/child.js';
+import { type Child, withChildren } from '../processes/child.js';
 import type { ServerDialogue } from '../processes/dialogue.js';
+import { atMost, type Row, type Scenario } from '../scenario.js';
 import { openBareUws, openLoad, openQuotebook } from './served.js';
 
 /** Events that are kept for readers who come back are bounded, and full before anything is weighed. */
@@ -14,9 +13,12 @@ const POOL = 40;
  */
 const YOUNG_GENERATION = '--max-semi-space-size=16';
 
-function row(label: string, bytes: number, baseline: Row['baseline'] = null): Row {
+/** `bareBytes`: of bare uWebSockets.js. The memory may not grow at all for a few: then there is nothing to compare. */
+function row(label: string, bytes: number, bareBytes = 0): Row {
   const ours = { value: Math.max(0, bytes), unit: 'bytes' };
-  const ratio = baseline && ours.value / baseline.value;
+  const isCompared = bytes > 0 && bareBytes > 0;
+  const baseline = isCompared ? { value: bareBytes, unit: 'bytes', name: 'bare uWebSockets.js' } : null;
+  const ratio = isCompared ? bytes / bareBytes : null;
   return { label, ours, baseline, ratio, goal: atMost(4096, 'ours'), noise: null };
 }
 
@@ -60,11 +62,7 @@ one size on every Node. The baseline has as many subscribers of the same topics.
         return {
           rows: [
             row('a live quote', (full.rssBytes - empty.rssBytes) / quotes),
-            row('an idle subscriber', subscriber, {
-              value: bareSubscriber,
-              unit: 'bytes',
-              name: 'bare uWebSockets.js',
-            }),
+            row('an idle subscriber', subscriber, bareSubscriber),
           ],
         };
       },
