@@ -247,6 +247,7 @@ async function lead(options: EngineProcessOptions, led: Leadership): Promise<voi
     term,
     handlers: handlersOf(core, cluster.maxPayload, proofs),
     index: () => log.engine.index,
+    engineMs: () => core.time.nowMs(),
     maxCalls: limits.clusterCalls,
     answerKeptMs: limits.clusterFailoverMs,
     drainMs: limits.drainMs,

@@ -120,12 +120,14 @@ export function openGatewayCore(
 ): Core {
   const watch = new LeaderWatch(clock, limits.clusterLeaseMs);
   const time = new EngineTime(clock, replica.engine.tsMs);
+  // Before every other listener: what these make of a record is of its time, or later.
+  replica.onRecords((records) => time.reach(records.at(-1)?.stamp.tsMs ?? 0));
   let isReady: () => void = () => undefined;
   const ready = new Promise<void>((resolve) => (isReady = resolve));
   const stopNews = hearNews(cluster, (news) => {
     watch.heard(news);
     replica.heardOf(news.seq);
-    time.observe(Math.floor(news.engineMs / 1000));
+    time.follow(news.engineMs);
     if (news.caughtUp && replica.at.seq >= news.seq) isReady();
   });
   const usage = new UsageExchange(cluster, clock, limits.clusterUsageMs, ({ id, tier, kind, amount }) => {
@@ -140,6 +142,7 @@ export function openGatewayCore(
     term: () => replica.at.term,
     isLeaderMissing: () => watch.missing(clock.monotonicMs()) !== null,
     shows: (index) => replica.shows(index),
+    onEngineTime: (engineMs) => time.reach(engineMs),
   });
   onTerm(() => calls.termBegan());
   const chains: ChainsView = {

@@ -14,7 +14,13 @@ interface Call {
 }
 
 type Answer =
-  | { readonly type: 'DONE'; readonly value: unknown; readonly index: number }
+  | {
+      readonly type: 'DONE';
+      readonly value: unknown;
+      readonly index: number;
+      /** Absent: an older leader's. */
+      readonly engineMs?: number;
+    }
   | { readonly type: 'FAILED'; readonly message: string };
 
 const BIGINT = '$bigint';
@@ -43,6 +49,8 @@ export interface CallServerOptions {
   readonly handlers: CallHandlers;
   /** The last record that an answer may show. */
   readonly index: () => number;
+  /** The leader's engine time, which an answer may count from, Unix milliseconds. */
+  readonly engineMs: () => number;
   /** Calls under way at once, beyond which they are refused; and answers that are remembered. */
   readonly maxCalls: number;
   /** How long an answer is remembered, for a call that is sent again. */
@@ -118,12 +126,12 @@ export class CallServer {
   }
 
   async #carryOut({ name, args }: Call): Promise<Answer> {
-    const { handlers, index, onFault } = this.#options;
+    const { handlers, index, engineMs, onFault } = this.#options;
     const handler = Object.hasOwn(handlers, name) ? handlers[name] : undefined;
     if (handler === undefined) return { type: 'FAILED', message: `the leader knows no ${name}: upgrade it` };
     try {
       const value = await handler(...(args as never[]));
-      return { type: 'DONE', value, index: index() };
+      return { type: 'DONE', value, index: index(), engineMs: engineMs() };
     } catch (error) {
       onFault(error);
       return { type: 'FAILED', message: 'Internal error of the leader' };
@@ -142,6 +150,8 @@ export interface CallClientOptions {
   readonly isLeaderMissing: () => boolean;
   /** Resolves when this gateway's replica shows that record. */
   readonly shows: (index: number) => Promise<void>;
+  /** Called with the engine time that each answer is of, Unix milliseconds. */
+  readonly onEngineTime: (engineMs: number) => void;
   /** Pause before a call is sent again after a failure. */
   readonly retryMs: number;
   /** A call without an answer is sent again after this time: the call or its answer may be lost with a connection. */
@@ -191,7 +201,7 @@ export class CallClient {
    * with what the leader says went wrong.
    */
   async call<Result>(name: string, args: readonly unknown[], options: CallOptions): Promise<Result> {
-    const { clock, random, retryMs, resendMs, shows, term } = this.#options;
+    const { clock, random, retryMs, resendMs, shows, onEngineTime, term } = this.#options;
     const startMs = clock.monotonicMs();
     const id = Buffer.from(random.bytes(ID_BYTES)).toString('hex');
     const payload = encode({ id, name, args } satisfies Call);
@@ -202,6 +212,7 @@ export class CallClient {
         const answer = await this.#send(payload, Math.min(leftMs, resendMs));
         if (answer.type === 'FAILED') throw new ClusterError('UNREACHABLE', answer.message);
         await shows(answer.index);
+        if (answer.engineMs !== undefined) onEngineTime(answer.engineMs);
         return answer.value as Result;
       } catch (error) {
         if (!(error instanceof NoLeader)) throw error;

@@ -178,10 +178,20 @@ export class EngineTime {
 
   /** A settlement block was just read as the newest. `blockTimestamp`: Unix seconds. */
   observe(blockTimestamp: number): void {
+    this.follow(blockTimestamp * 1000);
+  }
+
+  /** The engine time of another process is `engineMs` just now, Unix milliseconds. */
+  follow(engineMs: number): void {
     this.nowMs();
-    this.#blockMs = blockTimestamp * 1000;
+    this.#blockMs = engineMs;
     this.#readAtMs = this.#clock.monotonicMs();
     for (const listener of this.#listeners) listener();
+  }
+
+  /** What is known now was of `engineMs` in another process: time is not before it. */
+  reach(engineMs: number): void {
+    if (engineMs > this.nowMs()) this.follow(engineMs);
   }
 
   /** Called after each reading: time may have leapt. */

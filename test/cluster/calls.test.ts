@@ -10,6 +10,7 @@ import { connectTo, natsServers } from './nats-servers.js';
 
 const TERM = 7;
 const RESEND_MS = 150;
+const ENGINE_MS = 1_795_236_215_250;
 const REPEATABLE = { timeoutMs: 5_000, retryForMs: 500 };
 
 interface Options {
@@ -17,14 +18,17 @@ interface Options {
   /** Wraps the client's requests. */
   readonly request?: (send: NatsConnection['request']) => NatsConnection['request'];
   readonly isLeaderMissing?: () => boolean;
+  readonly onEngineTime?: (engineMs: number) => void;
 }
 
-async function callsOf(t: Test, { handlers, request, isLeaderMissing = () => false }: Options): Promise<CallClient> {
+async function callsOf(t: Test, options: Options): Promise<CallClient> {
+  const { handlers, request, isLeaderMissing = () => false, onEngineTime = () => undefined } = options;
   const servers = await natsServers(t, { servers: 1 });
   const server = new CallServer(await connectTo(t, servers, { unsafe: true }), {
     term: TERM,
     handlers,
     index: () => 1,
+    engineMs: () => ENGINE_MS,
     maxCalls: 10,
     answerKeptMs: 1_000,
     drainMs: 1_000,
@@ -48,6 +52,7 @@ async function callsOf(t: Test, { handlers, request, isLeaderMissing = () => fal
     term: () => TERM,
     isLeaderMissing,
     shows: () => Promise.resolve(),
+    onEngineTime,
     retryMs: 20,
     resendMs: RESEND_MS,
   });
@@ -69,6 +74,16 @@ t.test('a call whose answer is lost with a connection is sent again, and carried
   t.equal(await calls.call('add', [3], { timeoutMs: 5_000, retryForMs: 0 }), 3);
   t.equal(sent, 3);
   t.equal(await calls.call('add', [3], { timeoutMs: 5_000, retryForMs: 0 }), 6, 'another call is another');
+});
+
+t.test('an answer says the engine time of the leader, before the caller has it', async (t) => {
+  const heard: number[] = [];
+  const calls = await callsOf(t, {
+    handlers: { ask: () => Promise.resolve('answer') },
+    onEngineTime: (engineMs) => heard.push(engineMs),
+  });
+  t.equal(await calls.call('ask', [], REPEATABLE), 'answer');
+  t.strictSame(heard, [ENGINE_MS]);
 });
 
 t.test('a call that takes longer than the time after which it is sent again is carried out once', async (t) => {
@@ -130,6 +145,7 @@ t.test('a stop waits for a quorum that is gone no longer than it may, and answer
       },
     },
     index: () => 1,
+    engineMs: () => ENGINE_MS,
     maxCalls: 10,
     answerKeptMs: 1_000,
     drainMs: DRAIN_MS,
@@ -144,6 +160,7 @@ t.test('a stop waits for a quorum that is gone no longer than it may, and answer
     term: () => TERM,
     isLeaderMissing: () => false,
     shows: () => Promise.resolve(),
+    onEngineTime: () => undefined,
     retryMs: 20,
     resendMs: RESEND_MS,
   });

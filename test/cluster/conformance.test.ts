@@ -28,6 +28,8 @@ const SUITE = [
       'withdrawals',
       'self-service',
       'account',
+      'signed-quotes',
+      'readable-orders',
       'exercise-annihilate',
     ],
   ],

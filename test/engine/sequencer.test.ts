@@ -272,6 +272,21 @@ t.test('stamps are whole milliseconds', async (t) => {
   t.equal(time.nowMs(), 100_001);
 });
 
+t.test('time that follows another process is not before what it has from there', async (t) => {
+  const clock = new ManualClock();
+  const time = new EngineTime(clock, 0);
+  time.follow(100_250);
+  t.equal(time.nowMs(), 100_250, 'milliseconds are not lost');
+  time.reach(101_900);
+  t.equal(time.nowMs(), 101_900);
+  clock.advance(100);
+  time.reach(101_950);
+  t.equal(time.nowMs(), 102_000, 'what came late changes nothing');
+  time.follow(101_000);
+  clock.advance(500);
+  t.equal(time.nowMs(), 102_000, 'but the other process may be behind');
+});
+
 t.test('listeners hear of every reading', async (t) => {
   const time = new EngineTime(new ManualClock(), 0);
   const heard: number[] = [];
