@@ -47,7 +47,7 @@ async function main(args: readonly string[]): Promise<void> {
     const machine = describeMachine();
     const finished = await finish(scenario, machine);
     await writeJson(machine, finished);
-    if (writesReport) await writeReport(machine, finished);
+    if (writesReport && finished.outcome.skipped === undefined) await writeReport(machine, finished);
     progress.advance(expected[i] ?? 0);
   }
   progress.end();

@@ -35,6 +35,8 @@ export interface LatencyCurve {
 export interface Outcome {
   readonly rows: readonly Row[];
   readonly curves?: readonly LatencyCurve[];
+  /** Why nothing was measured: a program is missing here. Results of an earlier run stay in the report. */
+  readonly skipped?: string;
 }
 
 export interface Scenario {

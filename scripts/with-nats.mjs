@@ -18,25 +18,33 @@ const OLDEST = [2, 10, 0];
 const START_MS = 60_000;
 const SUITES = ['sid', 'trixie'];
 
-/** Path of a nats-server that is recent enough; downloads it on first use. */
-export async function natsServer() {
-  for (const program of [process.env.NATS_SERVER, 'nats-server']) {
+/** Where a downloaded nats-server is kept. */
+const CACHE = path.join(process.env.XDG_CACHE_HOME ?? path.join(os.homedir(), '.cache'), 'quotebook-nats');
+const CACHED = path.join(CACHE, 'nats-server');
+
+/** Path of a nats-server that is recent enough and on this machine already; null: there is none. */
+export async function presentNatsServer() {
+  for (const program of [process.env.NATS_SERVER, 'nats-server', CACHED]) {
     if (program !== undefined && (await isRecent(program))) return program;
   }
-  const cache = path.join(process.env.XDG_CACHE_HOME ?? path.join(os.homedir(), '.cache'), 'quotebook-nats');
-  const cached = path.join(cache, 'nats-server');
-  if (await isRecent(cached)) return cached;
+  return null;
+}
+
+/** Path of a nats-server that is recent enough; downloads it on first use. */
+export async function natsServer() {
+  const present = await presentNatsServer();
+  if (present !== null) return present;
   const problems = [];
   for (const suite of SUITES) {
-    const work = `${cache}.${process.pid}`;
+    const work = `${CACHE}.${process.pid}`;
     try {
       await fetchFromDebian(suite, work);
-      await mkdir(cache, { recursive: true });
+      await mkdir(CACHE, { recursive: true });
       const found = await firstExisting(
         ['usr/sbin/nats-server', 'usr/bin/nats-server'].map((f) => path.join(work, 'root', f)),
       );
-      await rename(found, cached);
-      if (await isRecent(cached)) return cached;
+      await rename(found, CACHED);
+      if (await isRecent(CACHED)) return CACHED;
     } catch (error) {
       problems.push(`${suite}: ${error.stderr || error.message}`);
     } finally {

@@ -4,6 +4,7 @@ import { coverQueries } from './cover.js';
 import { encoding } from './encoding.js';
 import { eventToSocket } from './event-to-socket.js';
 import { fanOut } from './fan-out.js';
+import { gatewayFanOut } from './gateway-fan-out.js';
 import { growth } from './growth.js';
 import { logCommits } from './log.js';
 import { memory } from './memory.js';
@@ -25,6 +26,7 @@ export const scenarios: readonly Scenario[] = [
   publish,
   readRoutes,
   fanOut,
+  gatewayFanOut,
   eventToSocket,
   encoding,
   turns,

@@ -5,6 +5,7 @@ import { ChainHealth } from '../../src/chain/follow/chain-health.js';
 import type { QuoteReading } from '../../src/chain/follow/quote-states.js';
 import type { PublicationOutcome } from '../../src/chain/publish/publisher.js';
 import type { Rpc } from '../../src/chain/rpc/rpc-client.js';
+import type { Command } from '../../src/engine/command.js';
 import type { Pool, PoolKey, Quote } from '../../src/engine/quote.js';
 import { blockHashOf, CONTRACT, hex, poolOf, START_SECONDS } from '../workload/quotes.js';
 import { CHAIN_ID } from '../workload/signed-quotes.js';
@@ -117,17 +118,22 @@ class PublisherAtOnce {
   }
 }
 
-/** The way of a quote into the book that every stand-in for a chain takes. */
-export function enterQuote({ book }: Pick<ChainsOptions, 'book'>, quote: Quote): void {
+/** The command by which a quote enters the book, with a state in which all of it can be filled. */
+export function enterCommand(quote: Quote): Command {
   const { blockNumber, logIndex } = quote.origin;
-  const taken = book.submit({
+  return {
     type: 'ENTER_QUOTE',
     quote,
     state: { fillableSize: quote.size, reason: null },
     settlementBlock: SETTLEMENT_BLOCK,
     position: { chain: 'stream', blockNumber, blockHash: blockHashOf(blockNumber), logIndex },
-  });
-  if (!taken) throw new Error('The log takes nothing: the bench asks for more than it was made for');
+  };
+}
+
+/** The way of a quote into the book that every stand-in for a chain takes. */
+export function enterQuote({ book }: Pick<ChainsOptions, 'book'>, quote: Quote): void {
+  if (!book.submit(enterCommand(quote)))
+    throw new Error('The log takes nothing: the bench asks for more than it was made for');
 }
 
 /** The chains' place in the service: each answer is there when it is asked for, and what is published has happened. */

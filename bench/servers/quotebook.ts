@@ -17,7 +17,7 @@ import { makerOf, poolOf, quoteOf } from '../workload/quotes.js';
 import { toldQuotes } from '../workload/told-quotes.js';
 import { chainsAtOnce, enterQuote, profileAtOnce, rpcOfNobody } from './chains-at-once.js';
 import { plainOptions } from './plain-options.js';
-import { nowMicros, onSchedule, type Telling, type TellingDialogue } from './telling.js';
+import { tellCommitted, type Telling, type TellingDialogue } from './telling.js';
 import type { ChainsOptions } from '../../src/app/chains.js';
 
 export interface QuotebookDialogue extends ServerDialogue, TellingDialogue {
@@ -135,25 +135,6 @@ function makeReady(telling: Telling): null {
   return null;
 }
 
-async function tell(telling: Telling): Promise<readonly number[]> {
-  const toldAt: number[] = [];
-  const firstIndex = log.engine.index + 1;
-  const count = telling.bursts * telling.perBurst;
-  const allTold = new Promise<void>((resolve) => {
-    onCommit = (index) => {
-      const now = nowMicros();
-      while (toldAt.length < count && firstIndex + toldAt.length <= index) toldAt.push(now);
-      if (toldAt.length === count) resolve();
-    };
-  });
-  await onSchedule(telling, readyQuotes, (burst) => {
-    for (const quote of burst) enterQuote(chains(), quote);
-  });
-  await allTold;
-  onCommit = () => undefined;
-  return toldAt;
-}
-
 answerQuestions<QuotebookDialogue>(
   {
     ...serverAnswers(service.port),
@@ -162,7 +143,12 @@ answerQuestions<QuotebookDialogue>(
     EXPIRE: expire,
     SNAPSHOT: makeSnapshot,
     READY: makeReady,
-    TELL: tell,
+    TELL: (telling) =>
+      tellCommitted(telling, readyQuotes, {
+        index: () => log.engine.index,
+        listen: (listener) => (onCommit = listener),
+        enter: (quote) => enterQuote(chains(), quote),
+      }),
   },
   async () => {
     await service.stop();

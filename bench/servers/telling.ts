@@ -1,3 +1,5 @@
+import type { Quote } from '../../src/engine/quote.js';
+
 /** Events that a server is to tell its subscribers: so many at a time, at a fixed rate whatever becomes of them. */
 export interface Telling {
   /** Number of the first quote. */
@@ -46,4 +48,37 @@ export async function onSchedule<T>(
     if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs));
     tell(items.slice(burst * perBurst, (burst + 1) * perBurst));
   }
+}
+
+/** Where quotes enter a book, and who hears of its commits. */
+export interface CommittedBook {
+  /** Of the last record. */
+  readonly index: () => number;
+  /** In place of the listener before. */
+  readonly listen: (listener: (index: number) => void) => void;
+  readonly enter: (quote: Quote) => void;
+}
+
+/** Enters quotes on schedule, one record each. Resolves when all are committed, to when each was. */
+export async function tellCommitted(
+  telling: Telling,
+  quotes: readonly Quote[],
+  { index, listen, enter }: CommittedBook,
+): Promise<readonly number[]> {
+  const toldAt: number[] = [];
+  const firstIndex = index() + 1;
+  const count = telling.bursts * telling.perBurst;
+  const allTold = new Promise<void>((resolve) => {
+    listen((committed) => {
+      const now = nowMicros();
+      while (toldAt.length < count && firstIndex + toldAt.length <= committed) toldAt.push(now);
+      if (toldAt.length === count) resolve();
+    });
+  });
+  await onSchedule(telling, quotes, (burst) => {
+    for (const quote of burst) enter(quote);
+  });
+  await allTold;
+  listen(() => undefined);
+  return toldAt;
 }

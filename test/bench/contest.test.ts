@@ -85,6 +85,7 @@ t.test('the report names the machine, the commit and every row', async (t) => {
     '| demo | A processor, 2 cores, 4 GiB, Linux 6, Node v20 | 0.1 | abc123 | 2026-01-01T00:00:00Z | 2 s | - |',
   );
   t.match(terminalTable(demo.scenario, demo.outcome), /case {2,}ours/);
+  t.match(terminalTable(demo.scenario, { rows: [], skipped: 'no such program' }), 'SKIPPED: no such program');
 });
 
 t.test('a new result takes the place of the old one; others, and what is written by hand, stay', async (t) => {

@@ -3,21 +3,11 @@ import { setTimeout as pause } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { median } from '../../bench/contest.js';
 import type { LoadDialogue } from '../../bench/load/load.js';
-import { Child } from '../../bench/processes/child.js';
+import type { Child } from '../../bench/processes/child.js';
 import type { ServerDialogue } from '../../bench/processes/dialogue.js';
+import { openGateway, openLeader } from '../../bench/scenarios/gateway-fan-out.js';
 import { openBareUws, openLoad } from '../../bench/scenarios/served.js';
-import { enterQuote } from '../../bench/servers/chains-at-once.js';
-import type { GatewayPlace } from '../../bench/servers/gateway.js';
 import { FreshNumbers } from '../../bench/servers/telling.js';
-import { START_SECONDS } from '../../bench/workload/quotes.js';
-import { toldQuotes } from '../../bench/workload/told-quotes.js';
-import { KeyStore } from '../../src/auth/key-store.js';
-import { ClusterKeyFiles } from '../../src/cluster/kept-values.js';
-import { type ChainNews, publishNews } from '../../src/cluster/members.js';
-import { limits } from '../../src/config/limits.js';
-import { systemClock, systemRandom } from '../../src/system/clock.js';
-import { connectTo, natsServers } from './nats-servers.js';
-import { leadStream, type StreamLeader } from './stream-leader.js';
 
 const isLong = process.env.QUOTEBOOK_ROUNDS !== undefined;
 const TOTAL = Number(process.env.QUOTEBOOK_SOCKETS ?? (isLong ? 100_000 : 1_000));
@@ -34,7 +24,6 @@ const IDLE_MS = isLong ? 20_000 : 1_000;
 /** The goal is of an idle machine with many sockets; the ratio is printed. */
 const PATIENCE = Number(process.env.QUOTEBOOK_PATIENCE ?? 4);
 const GOAL = 0.85;
-const NEWS_MS = 500;
 
 interface Crowded {
   readonly server: Child<ServerDialogue>;
@@ -47,38 +36,15 @@ interface Delivery {
 }
 
 async function openGateways(t: Test) {
-  const servers = await natsServers(t);
-  const leader = await leadStream(t, servers);
-  const files = await ClusterKeyFiles.open(await connectTo(t, servers, { member: 'admin' }));
-  const keys = await KeyStore.open({ files, clock: systemClock, random: systemRandom, cacheSize: limits.keyCache });
-  t.teardown(() => keys.close());
-  const { key: apiKey } = await keys.create('paid', 'bench');
-  const healthy: ChainNews = { head: null, stale: null, failure: null, readTo: null };
-  const news = publishNews(leader.cluster, systemClock, NEWS_MS, () => ({
-    member: 'engine-1',
-    term: leader.term,
-    seq: leader.acknowledgedSeq(),
-    group: 0,
-    engineMs: START_SECONDS * 1000,
-    caughtUp: true,
-    refusal: null,
-    chains: { settlement: healthy, stream: healthy },
-    wallet: null,
-  }));
-  t.teardown(() => news.stop());
-  const gateways = Array.from({ length: GATEWAYS }, (_, n): Crowded => {
-    const place: GatewayPlace = {
-      servers: servers.nodes.map(({ url }) => url),
-      monitors: servers.nodes.map(({ monitorUrl }) => monitorUrl),
-      deployment: leader.cluster.options.deployment,
-      member: `gateway-${n + 1}`,
-    };
-    const module = new URL('../../bench/servers/gateway.js', import.meta.url);
-    const server = new Child<ServerDialogue>(module, [JSON.stringify(place)], ['--expose-gc']);
+  const leader = openLeader();
+  t.teardown(() => leader.stop());
+  const gateways: Crowded[] = [];
+  for (let n = 1; n <= GATEWAYS; n += 1) {
+    const server = openGateway(await leader.ask('PLACE', { member: `gateway-${n}` }));
     t.teardown(() => server.stop());
-    return { server, load: openLoader(t) };
-  });
-  return { leader, apiKey, gateways };
+    gateways.push({ server, load: openLoader(t) });
+  }
+  return { leader, apiKey: await leader.ask('KEY', null), gateways };
 }
 
 function openLoader(t: Test): Child<LoadDialogue> {
@@ -122,15 +88,6 @@ async function rounds(servers: readonly unknown[], round: () => Promise<readonly
   });
 }
 
-/** As the chain's reader would: one record for each quote. */
-async function commitQuotes({ submit, engine, onCommit }: StreamLeader, telling: typeof BURST & { first: number }) {
-  const last = engine.index + telling.bursts * telling.perBurst;
-  const committed = new Promise<void>((resolve) => onCommit((index) => index >= last && resolve()));
-  const book = { submit: (command: Parameters<typeof submit>[0]) => (submit(command), true) };
-  for (const quote of toldQuotes(telling)) enterQuote({ book } as unknown as Parameters<typeof enterQuote>[0], quote);
-  await committed;
-}
-
 t.test(`${GATEWAYS} gateways have ${GATEWAYS * SOCKETS} idle sockets, and an event reaches all of them`, async (t) => {
   t.setTimeout(900_000);
   const { leader, apiKey, gateways } = await openGateways(t);
@@ -151,7 +108,8 @@ t.test(`${GATEWAYS} gateways have ${GATEWAYS * SOCKETS} idle sockets, and an eve
   const nextTelling = () => ({ ...BURST, first: numbers.take(BURST.bursts * BURST.perBurst) });
   const ours = await rounds(gateways, async () => {
     const telling = nextTelling();
-    return deliver(gateways, telling, () => commitQuotes(leader, telling));
+    await leader.ask('READY', telling);
+    return deliver(gateways, telling, () => leader.ask('TELL', telling));
   });
   // As many bare servers with the same crowds: sockets of both at once would need twice the memory.
   await Promise.all(gateways.map(({ load, server }) => Promise.all([load.ask('SUBSCRIBE', null), server.stop()])));

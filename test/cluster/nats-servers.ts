@@ -1,41 +1,15 @@
 import type { Test } from 'tap';
-import { type ClusterConnection, type ClusterOptions, connectCluster } from '../../src/cluster/connection.js';
-
-/** As scripts/with-nats.mjs has them. */
-export interface NatsNode {
-  readonly url: string;
-  readonly monitorUrl: string;
-  readonly pid: number | null;
-  readonly isRunning: boolean;
-  start(): void;
-  signal(name: NodeJS.Signals): void;
-  kill(name?: NodeJS.Signals): Promise<void>;
-}
-
-export interface NatsServers {
-  readonly nodes: readonly NatsNode[];
-  readonly url: string;
-  readonly dir: string;
-  ready(): Promise<void>;
-  stop(): Promise<void>;
-}
-
-export interface NatsServersOptions {
-  readonly servers?: number;
-  readonly dir?: string;
-  /** A directory of each server's data. */
-  readonly stores?: readonly string[];
-  readonly sync?: string;
-  readonly conf?: string;
-  readonly maxPayload?: number;
-}
-
-const script = new URL('../../../scripts/with-nats.mjs', import.meta.url).href;
+import {
+  connectMember,
+  type NatsServers,
+  type NatsServersOptions,
+  startNats,
+} from '../../bench/servers/nats-servers.js';
+import type { ClusterConnection, ClusterOptions } from '../../src/cluster/connection.js';
 
 /** Servers for one test, which end with it. */
 export async function natsServers(t: Pick<Test, 'teardown'>, options: NatsServersOptions = {}): Promise<NatsServers> {
-  const nats = (await import(script)) as { startNats(options: NatsServersOptions): Promise<NatsServers> };
-  const servers = await nats.startNats(options);
+  const servers = await startNats(options);
   t.teardown(() => servers.stop());
   return servers;
 }
@@ -46,15 +20,7 @@ export async function connectTo(
   servers: NatsServers,
   changes: Partial<ClusterOptions> = {},
 ): Promise<ClusterConnection> {
-  const cluster = await connectCluster({
-    servers: servers.nodes.map(({ url }) => url),
-    monitors: servers.nodes.map(({ monitorUrl }) => monitorUrl),
-    deployment: 'test',
-    member: 'engine-1',
-    unsafe: false,
-    callMs: 5_000,
-    ...changes,
-  });
+  const cluster = await connectMember(servers, changes);
   t.teardown(() => cluster.close());
   return cluster;
 }

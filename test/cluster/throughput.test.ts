@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import t from 'tap';
+import { leadStream } from '../../bench/servers/stream-leader.js';
 import { EngineLife } from '../../bench/workload/engine-life.js';
 import { silent } from '../../bench/workload/log.js';
 import { GatewayReplica } from '../../src/cluster/gateway-replica.js';
@@ -8,7 +9,6 @@ import { limits } from '../../src/config/limits.js';
 import type { Command } from '../../src/engine/command.js';
 import { systemClock } from '../../src/system/clock.js';
 import { connectTo, natsServers } from './nats-servers.js';
-import { leadStream, type StreamLeader } from './stream-leader.js';
 
 const isLong = process.env.QUOTEBOOK_ROUNDS !== undefined;
 const RECORDS = isLong ? 600_000 : 60_000;
@@ -46,7 +46,8 @@ async function measured(work: () => Promise<number>): Promise<Measured> {
 t.test('records are committed through three servers, and a gateway catches up with them', async (t) => {
   t.setTimeout(480_000);
   const servers = await natsServers(t);
-  const { engine, submit, onCommit }: StreamLeader = await leadStream(t, servers);
+  const { engine, submit, onCommit, close } = await leadStream(servers);
+  t.teardown(close);
   const source = commands();
   let committedIndex = engine.index;
   onCommit((index) => (committedIndex = index));

@@ -1,9 +1,6 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { Test } from 'tap';
-import { benchLogOptions, silent } from '../../bench/workload/log.js';
-import { START_SECONDS } from '../../bench/workload/quotes.js';
 import type { ClusterConnection } from '../../src/cluster/connection.js';
 import { EngineLog } from '../../src/cluster/engine-log.js';
 import { openLogStream } from '../../src/cluster/log-stream.js';
@@ -14,7 +11,9 @@ import { openNodeDisk } from '../../src/persistence/disk/node-disk.js';
 import { EPOCH_BYTES } from '../../src/persistence/format/header.js';
 import { SnapshotProcess } from '../../src/persistence/snapshot/snapshot-process.js';
 import { systemClock, systemRandom } from '../../src/system/clock.js';
-import { connectTo, type NatsServers } from './nats-servers.js';
+import { benchLogOptions, silent } from '../workload/log.js';
+import { START_SECONDS } from '../workload/quotes.js';
+import { connectMember, type NatsServers } from './nats-servers.js';
 
 export interface StreamLeader {
   readonly cluster: ClusterConnection;
@@ -24,16 +23,16 @@ export interface StreamLeader {
   /** Hears of every record that is on this process's disk and on a quorum of the servers. */
   readonly onCommit: (listener: (index: number) => void) => void;
   readonly submit: (command: Command) => void;
+  readonly close: () => Promise<void>;
 }
 
-/** The log of a leading engine, and nothing of an engine beside it: it commits what a test gives it. */
-export async function leadStream(t: Pick<Test, 'teardown'>, servers: NatsServers): Promise<StreamLeader> {
+/** The log of a leading engine, and nothing of an engine beside it: it commits the commands that it is given. */
+export async function leadStream(servers: NatsServers): Promise<StreamLeader> {
   const directory = await mkdtemp(path.join(tmpdir(), 'quotebook-stream-'));
-  t.teardown(() => rm(directory, { recursive: true, force: true }));
   const onFault = (error: Error): never => {
     throw error;
   };
-  const cluster = await connectTo(t, servers);
+  const cluster = await connectMember(servers);
   const log = await EngineLog.open({
     clock: systemClock,
     logger: silent,
@@ -51,11 +50,6 @@ export async function leadStream(t: Pick<Test, 'teardown'>, servers: NatsServers
   const led = await log.lead({ ...benchLogOptions(maker, false), identity: {} }, () => true, onFault);
   if (led === null) throw new Error('another engine leads');
   const { journal, publisher, term } = led;
-  t.teardown(async () => {
-    await journal.flush();
-    publisher.stop();
-    await led.log.close();
-  });
   const { engine } = log;
   return {
     cluster,
@@ -66,6 +60,13 @@ export async function leadStream(t: Pick<Test, 'teardown'>, servers: NatsServers
     submit(command) {
       const stamp = { index: engine.index + 1, tsMs: START_SECONDS * 1000 };
       journal.append({ stamp, command, events: engine.apply(command, stamp) });
+    },
+    async close() {
+      await journal.flush();
+      publisher.stop();
+      await led.log.close();
+      await cluster.close();
+      await rm(directory, { recursive: true, force: true });
     },
   };
 }
