@@ -1,4 +1,4 @@
-import { BookOrder, BookSide } from '../../src/engine/order-book.js';
+import { BookOrder, BookSide, type ListedOrder } from '../../src/engine/order-book.js';
 import { OrderStore } from '../../src/engine/order-store.js';
 import { cover, walkBestFirst } from '../../src/engine/queries.js';
 import type { Hex, Quote, Side } from '../../src/engine/quote.js';
@@ -36,8 +36,8 @@ class TwoSides implements Played {
     return this.#ids.get(quote.quoteId);
   }
 
-  cover(side: Side, size: bigint): readonly BookOrder[] {
-    const found: BookOrder[] = [];
+  cover(side: Side, size: bigint): readonly ListedOrder[] {
+    const found: ListedOrder[] = [];
     let covered = 0n;
     walkBestFirst(side === 'bid' ? this.#bid : this.#ask, null, (order) => {
       found.push(order);

@@ -2,7 +2,7 @@ import { HybridLevels } from './array-levels.js';
 import { assert } from './assert.js';
 import { BTree, type PriceLevels } from './price-levels.js';
 import { type Hex, type InvalidReason, isPrivate, type Order, type Pool, type Quote, type Side } from './quote.js';
-import { type Lanes, type HashedMember, UNCHANGED } from './state-hash.js';
+import { type HashedMember, UNCHANGED } from './state-hash.js';
 import { SwapList } from './swap-list.js';
 
 /** The live, invalid and withdrawn quotes of one pool; the live ones are on their side too. */
@@ -10,11 +10,11 @@ interface PoolBook {
   readonly pool: Pool;
   readonly bid: BookSide;
   readonly ask: BookSide;
-  readonly orders: SwapList<BookOrder>;
+  readonly orders: SwapList<ListedOrder>;
 }
 
 /** Orders in no particular order. */
-export interface OrderList extends Iterable<BookOrder> {
+export interface OrderList extends Iterable<ListedOrder> {
   readonly size: number;
 }
 
@@ -24,7 +24,7 @@ export interface OrderList extends Iterable<BookOrder> {
  */
 export class OrderBook {
   readonly #pools = new Map<Hex, PoolBook>();
-  readonly #providers = new Map<Hex, SwapList<BookOrder>>();
+  readonly #providers = new Map<Hex, SwapList<ListedOrder>>();
 
   pool(poolAddress: Hex): PoolBook | undefined {
     return this.#pools.get(poolAddress);
@@ -52,7 +52,7 @@ export class OrderBook {
    * Moves an order to where its new state belongs: among the gone with nothing fillable, among the withdrawn if it is
    * marked so, in the book without a reason, among the invalid with one.
    */
-  set(order: BookOrder, fillableSize: bigint, reason: InvalidReason | null): void {
+  set(order: ListedOrder, fillableSize: bigint, reason: InvalidReason | null): void {
     const { quote } = order;
     assert(fillableSize >= 0n && fillableSize <= quote.size, 'what is fillable lies between nothing and the size');
     const state = stateOf(order, fillableSize, reason);
@@ -70,7 +70,7 @@ export class OrderBook {
   }
 
   /** Takes an order out while it keeps what was fillable of it: nobody filled or cancelled it. */
-  takeOut(order: BookOrder): void {
+  takeOut(order: ListedOrder): void {
     if (order.state === 'gone') return;
     if (order.state === 'live') this.#sideOf(order).remove(order);
     this.#unlist(order);
@@ -109,12 +109,12 @@ export class OrderBook {
     return known;
   }
 
-  #sideOf(order: BookOrder): BookSide {
+  #sideOf(order: ListedOrder): BookSide {
     assert(order.pool !== null, 'an order that is not gone is listed');
     return order.quote.isBuy ? order.pool.bid : order.pool.ask;
   }
 
-  #list(order: BookOrder): void {
+  #list(order: ListedOrder): void {
     const { pool, provider } = order.quote;
     let inPool = this.#pools.get(pool.poolAddress);
     if (inPool === undefined) {
@@ -132,7 +132,7 @@ export class OrderBook {
     order.ofProvider = ofProvider;
   }
 
-  #unlist(order: BookOrder): void {
+  #unlist(order: ListedOrder): void {
     const { pool, ofProvider } = order;
     assert(pool !== null && ofProvider !== null, 'an order that is not gone is listed');
     pool.orders.remove(order.placeInPool);
@@ -144,17 +144,17 @@ export class OrderBook {
   }
 }
 
-function stateOf({ isWithdrawn }: BookOrder, fillableSize: bigint, reason: InvalidReason | null): Order['state'] {
+function stateOf({ isWithdrawn }: ListedOrder, fillableSize: bigint, reason: InvalidReason | null): Order['state'] {
   if (fillableSize === 0n) return 'gone';
   if (isWithdrawn) return 'withdrawn';
   return reason === null ? 'live' : 'invalid';
 }
 
-function movedInPool(order: BookOrder, place: number): void {
+function movedInPool(order: ListedOrder, place: number): void {
   order.placeInPool = place;
 }
 
-function movedOfProvider(order: BookOrder, place: number): void {
+function movedOfProvider(order: ListedOrder, place: number): void {
   order.placeOfProvider = place;
 }
 
@@ -177,12 +177,12 @@ export class BookSide {
     return this.#byTaker.get(taker);
   }
 
-  add(order: BookOrder): void {
+  add(order: ListedOrder): void {
     const levels = order.isPrivate ? this.#takerLevels(order.quote.taker) : this.publicLevels;
     levels.open(order.quote.price).add(order);
   }
 
-  remove(order: BookOrder): void {
+  remove(order: ListedOrder): void {
     const { level } = order;
     assert(level !== null, 'only an order of the book leaves it');
     level.remove(order);
@@ -194,7 +194,7 @@ export class BookSide {
   }
 
   /** Sets what is fillable of an order that stays where it is. */
-  resize(order: BookOrder, fillableSize: bigint): void {
+  resize(order: ListedOrder, fillableSize: bigint): void {
     const { level } = order;
     assert(level !== null, 'only an order of the book counts in a level');
     level.resize(order, fillableSize);
@@ -241,8 +241,8 @@ function newLevel(price: bigint): PriceLevel {
 /** Stands for "no settlement block": below every block number. */
 export const NO_BLOCK = -1;
 
-/** The engine's own side of an Order: the same object that readers see, with what only the engine needs. */
-export class BookOrder implements Order, HashedMember {
+/** An Order with its places in an OrderBook: the same object that readers see. */
+export class ListedOrder implements Order {
   readonly quote: Quote;
   fillableSize = 0n;
   state: Order['state'] = 'gone';
@@ -251,43 +251,54 @@ export class BookOrder implements Order, HashedMember {
   isWithdrawn = false;
 
   readonly isPrivate: boolean;
-  /** First Unix second in which it is expired: past its deadline, or at its pool's maturity. */
-  readonly due: number;
   /** Age: copied from the quote's origin, because comparing ages is most of what a crowded level does. */
   readonly blockNumber: number;
   readonly logIndex: number;
+
+  /** Where it is listed while it is not gone, so that moving it looks nothing up. */
+  pool: PoolBook | null = null;
+  ofProvider: SwapList<ListedOrder> | null = null;
+  placeInPool = 0;
+  placeOfProvider = 0;
+  /** Its place in the book while `live`. */
+  level: PriceLevel | null = null;
+  older: ListedOrder | null = null;
+  newer: ListedOrder | null = null;
+
+  constructor(quote: Quote) {
+    this.quote = quote;
+    this.isPrivate = isPrivate(quote);
+    this.blockNumber = quote.origin.blockNumber;
+    this.logIndex = quote.origin.logIndex;
+  }
+}
+
+/** With what only the engine needs. */
+export class BookOrder extends ListedOrder implements HashedMember {
+  /** First Unix second in which it is expired: past its deadline, or at its pool's maturity. */
+  readonly due: number;
 
   /** Newest settlement block that said something of it; NO_BLOCK when no reorg can undo that block any more. */
   touchedBlock = NO_BLOCK;
   /** Settlement block whose end `fillableSize` was read at; fills up to it are in it already. NO_BLOCK as above. */
   readBlock = NO_BLOCK;
 
-  /** Where it is listed while it is not gone, so that moving it looks nothing up. */
-  pool: PoolBook | null = null;
-  ofProvider: SwapList<BookOrder> | null = null;
-  placeInPool = 0;
-  placeOfProvider = 0;
   /** What OrderIndex has it under, kept so that taking it out reads no digits; and another with the same key. */
   indexKey = 0;
   sameKey: BookOrder | null = null;
   placeByDue = 0;
   placeByOrigin = 0;
   placeByTouch = 0;
-  /** Its place in the book while `live`. */
-  level: PriceLevel | null = null;
-  older: BookOrder | null = null;
-  newer: BookOrder | null = null;
 
-  /** Its part of the state sum; null until a sum was wanted. */
-  lanes: Lanes | null = null;
+  laneA = 0;
+  laneB = 0;
+  laneC = 0;
+  laneD = 0;
   placeAmongChanged = UNCHANGED;
 
   constructor(quote: Quote) {
-    this.quote = quote;
-    this.isPrivate = isPrivate(quote);
+    super(quote);
     this.due = dueSecond(quote);
-    this.blockNumber = quote.origin.blockNumber;
-    this.logIndex = quote.origin.logIndex;
   }
 }
 
@@ -297,7 +308,7 @@ export function dueSecond(quote: Pick<Quote, 'deadline' | 'pool'>): number {
 }
 
 /** Older first. One log makes one quote, so the id decides only between quotes that no chain could have made. */
-export function compareAge(a: BookOrder, b: BookOrder): number {
+export function compareAge(a: ListedOrder, b: ListedOrder): number {
   if (a.blockNumber !== b.blockNumber) return a.blockNumber - b.blockNumber;
   if (a.logIndex !== b.logIndex) return a.logIndex - b.logIndex;
   if (a.quote.quoteId === b.quote.quoteId) return 0;
@@ -325,17 +336,20 @@ export interface LevelTotal {
   readonly count: number;
 }
 
-/** All orders of one price, linked from the oldest to the newest. */
+/**
+ * All orders of one price, linked from the oldest to the newest. Prices may be as many as quotes: private methods would
+ * cost each level a word.
+ */
 export class PriceLevel implements LevelTotal {
   readonly price: bigint;
   count = 0;
-  oldest: BookOrder | null = null;
-  newest: BookOrder | null = null;
+  oldest: ListedOrder | null = null;
+  newest: ListedOrder | null = null;
   /**
    * Made when an order's place is too far to walk to (a maker's quotes coming back by the thousand), so that such an
    * order costs O(log n) whatever order they come in.
    */
-  #byAge: BTree<BookOrder, true> | null = null;
+  #byAge: BTree<ListedOrder, true> | null = null;
   /** Null while nobody has added it up. */
   #size: bigint | null = 0n;
 
@@ -344,12 +358,16 @@ export class PriceLevel implements LevelTotal {
   }
 
   get size(): bigint {
-    return (this.#size ??= this.#sum());
+    return (this.#size ??= sumOf(this));
   }
 
-  add(order: BookOrder): void {
+  add(order: ListedOrder): void {
     this.#size = this.count < SUM_KEPT_FROM ? null : this.size + order.fillableSize;
-    const older = this.#newestOlderThan(order);
+    let older = walkToOlder(this, order);
+    if (older === undefined) {
+      this.#byAge ??= indexedByAge(this);
+      older = this.#byAge.getPairOrNextLower(order)?.[0] ?? null;
+    }
     const newer = older === null ? this.oldest : older.newer;
     order.older = older;
     order.newer = newer;
@@ -362,7 +380,7 @@ export class PriceLevel implements LevelTotal {
     this.count += 1;
   }
 
-  remove(order: BookOrder): void {
+  remove(order: ListedOrder): void {
     this.#size = this.count <= SUM_KEPT_FROM ? null : this.size - order.fillableSize;
     const { older, newer } = order;
     if (older === null) this.oldest = newer;
@@ -379,14 +397,14 @@ export class PriceLevel implements LevelTotal {
   }
 
   /** Sets what is fillable of an order that stays where it is. */
-  resize(order: BookOrder, fillableSize: bigint): void {
+  resize(order: ListedOrder, fillableSize: bigint): void {
     this.#size = this.count <= SUM_KEPT_FROM ? null : this.size + fillableSize - order.fillableSize;
     order.fillableSize = fillableSize;
   }
 
   checkInvariants(): void {
     let count = 0;
-    let older: BookOrder | null = null;
+    let older: ListedOrder | null = null;
     for (let order = this.oldest; order !== null; order = order.newer) {
       assert(order.level === this && order.older === older, 'a level is linked both ways');
       assert(older === null || compareAge(older, order) < 0, 'a level goes from older to newer');
@@ -396,30 +414,29 @@ export class PriceLevel implements LevelTotal {
       older = order;
     }
     assert(this.newest === older, 'a level ends at its newest order');
-    assert(this.count === count && this.size === this.#sum(), 'a level adds up');
+    assert(this.count === count && this.size === sumOf(this), 'a level adds up');
     assert(this.#byAge === null || this.#byAge.size === count, 'an index holds nothing else');
   }
+}
 
-  #sum(): bigint {
-    let size = 0n;
-    for (let order = this.oldest; order !== null; order = order.newer) size += order.fillableSize;
-    return size;
-  }
+function sumOf({ oldest }: PriceLevel): bigint {
+  let size = 0n;
+  for (let order = oldest; order !== null; order = order.newer) size += order.fillableSize;
+  return size;
+}
 
-  #newestOlderThan(order: BookOrder): BookOrder | null {
-    let candidate = this.newest;
-    for (let steps = 0; candidate !== null && compareAge(candidate, order) > 0; steps += 1) {
-      if (steps === WALK_STEPS) return this.#indexed().getPairOrNextLower(order)?.[0] ?? null;
-      candidate = candidate.older;
-    }
-    return candidate;
+/** Looks from the newest end for the one that `order` comes after: null when none is older, undefined when it is too far. */
+function walkToOlder({ newest }: PriceLevel, order: ListedOrder): ListedOrder | null | undefined {
+  let candidate = newest;
+  for (let steps = 0; candidate !== null && compareAge(candidate, order) > 0; steps += 1) {
+    if (steps === WALK_STEPS) return undefined;
+    candidate = candidate.older;
   }
+  return candidate;
+}
 
-  #indexed(): BTree<BookOrder, true> {
-    if (this.#byAge === null) {
-      this.#byAge = new BTree<BookOrder, true>(undefined, compareAge);
-      for (let order = this.oldest; order !== null; order = order.newer) this.#byAge.set(order, true);
-    }
-    return this.#byAge;
-  }
+function indexedByAge({ oldest }: PriceLevel): BTree<ListedOrder, true> {
+  const byAge = new BTree<ListedOrder, true>(undefined, compareAge);
+  for (let order = oldest; order !== null; order = order.newer) byAge.set(order, true);
+  return byAge;
 }

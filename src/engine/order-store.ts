@@ -1,5 +1,5 @@
 import { assert } from './assert.js';
-import { OrderBook, BookOrder, compareAge, NO_BLOCK, type OrderList } from './order-book.js';
+import { OrderBook, BookOrder, compareAge, NO_BLOCK } from './order-book.js';
 import { hashOrder } from './pool-registry.js';
 import type { Hex, InvalidReason, Quote } from './quote.js';
 import { MultisetHash, wordAt } from './state-hash.js';
@@ -33,7 +33,7 @@ export class OrderStore {
     return this.#orders.get(quoteId);
   }
 
-  all(): OrderList {
+  all(): OrderIndex {
     return this.#orders;
   }
 

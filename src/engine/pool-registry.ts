@@ -43,7 +43,8 @@ export class PoolRegistry {
   add(deployed: DeployedPool): boolean {
     const { poolAddress, poolKey } = deployed.pool;
     if (this.#pools.has(poolAddress)) return false;
-    const listed: ListedPool = { ...deployed, place: 0, lanes: null, placeAmongChanged: UNCHANGED };
+    const unhashed: HashedMember = { laneA: 0, laneB: 0, laneC: 0, laneD: 0, placeAmongChanged: UNCHANGED };
+    const listed: ListedPool = { ...deployed, ...unhashed, place: 0 };
     this.#pools.set(poolAddress, listed);
     this.sum.markChanged(listed);
     listed.place = this.#byMaturity.add(poolKey.maturity, listed);

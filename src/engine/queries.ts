@@ -1,6 +1,6 @@
 import {
   type OrderBook,
-  type BookOrder,
+  type ListedOrder,
   compareAge,
   type PriceLevel,
   type LevelTotal,
@@ -13,7 +13,7 @@ import { type Hex, type Order, type Side, sideOf } from './quote.js';
 
 /** Steps through levels, best price first and older first within each. */
 class Cursor {
-  order: BookOrder | null = null;
+  order: ListedOrder | null = null;
   readonly #levels: Iterator<PriceLevel>;
 
   constructor(levels: PriceLevels<PriceLevel>) {
@@ -33,7 +33,7 @@ class Cursor {
 }
 
 /** Negative when `a` is to be taken before `b`: better price, then older. */
-export function compareBest(side: Side): (a: BookOrder, b: BookOrder) => number {
+export function compareBest(side: Side): (a: ListedOrder, b: ListedOrder) => number {
   const comparePrice = comparePrices(side);
   return (a, b) => comparePrice(a.quote.price, b.quote.price) || compareAge(a, b);
 }
@@ -42,7 +42,7 @@ export function compareBest(side: Side): (a: BookOrder, b: BookOrder) => number 
  * Hands the orders of a side to `visit`, best first, until it answers false: the public ones, and, merged with them,
  * those private to `taker` if there is one. The book must not change meanwhile.
  */
-export function walkBestFirst(side: BookSide, taker: Hex | null, visit: (order: BookOrder) => boolean): void {
+export function walkBestFirst(side: BookSide, taker: Hex | null, visit: (order: ListedOrder) => boolean): void {
   const ofTaker = taker === null ? undefined : side.privateLevels(taker);
   if (ofTaker === undefined) {
     walk(side.publicLevels, visit);
@@ -59,11 +59,11 @@ export function walkBestFirst(side: BookSide, taker: Hex | null, visit: (order: 
 }
 
 /** As walkBestFirst, over the quotes private to `taker` alone. */
-export function walkPrivate(side: BookSide, taker: Hex, visit: (order: BookOrder) => boolean): void {
+export function walkPrivate(side: BookSide, taker: Hex, visit: (order: ListedOrder) => boolean): void {
   walk(side.privateLevels(taker) ?? [], visit);
 }
 
-function walk(levels: Iterable<PriceLevel>, visit: (order: BookOrder) => boolean): void {
+function walk(levels: Iterable<PriceLevel>, visit: (order: ListedOrder) => boolean): void {
   for (const level of levels) {
     for (let order = level.oldest; order !== null; order = order.newer) if (!visit(order)) return;
   }
@@ -175,7 +175,7 @@ export function cover(book: OrderBook, query: CoverTarget, maxOrders = Infinity)
   const { provider, size, taker = null } = query;
   const found: Order[] = [];
   let covered = 0n;
-  const take = (order: BookOrder): boolean => {
+  const take = (order: ListedOrder): boolean => {
     if (covered >= size) return false;
     if (provider !== undefined && order.quote.provider !== provider) return true;
     found.push(order);
@@ -211,8 +211,8 @@ export function candidateCount(store: OrderStore, query: OrdersQuery): number {
 /** What is in the book and what is known as invalid, each newest first. */
 export function orders(store: OrderStore, query: OrdersQuery): OrdersResult {
   const { poolAddress, side, provider, taker, minFillableSize = 0n, quoteIds, olderThan, limit = Infinity } = query;
-  const valid: BookOrder[] = [];
-  const invalid: BookOrder[] = [];
+  const valid: ListedOrder[] = [];
+  const invalid: ListedOrder[] = [];
   for (const order of candidates(store, query)) {
     if (order.state === 'gone' || order.state === 'withdrawn' || order.fillableSize < minFillableSize) continue;
     if (!isOn(order, poolAddress, side)) continue;
@@ -227,7 +227,7 @@ export function orders(store: OrderStore, query: OrdersQuery): OrdersResult {
 }
 
 /** The first `limit`, at least one, of two lists that are newest first and longer than that together. */
-function newest(valid: readonly BookOrder[], invalid: readonly BookOrder[], limit: number): OrdersResult {
+function newest(valid: readonly ListedOrder[], invalid: readonly ListedOrder[], limit: number): OrdersResult {
   let [taken, takenInvalid] = [0, 0];
   let next: Age | null = null;
   while (taken + takenInvalid < limit) {
@@ -266,12 +266,12 @@ function ownLevels(side: BookSide, taker: Hex | null): PriceLevels<PriceLevel> |
   return taker === null ? undefined : side.privateLevels(taker);
 }
 
-const NO_ORDERS: OrderList = new Set<BookOrder>();
+const NO_ORDERS: OrderList = new Set<ListedOrder>();
 
 /** The smallest set that holds every order a query can mean; each order once. */
 function candidates(store: OrderStore, { quoteIds, poolAddress, provider }: OrdersQuery): OrderList {
   if (quoteIds !== undefined) {
-    const named = new Set<BookOrder>();
+    const named = new Set<ListedOrder>();
     for (const quoteId of quoteIds) {
       const order = store.get(quoteId);
       if (order !== undefined) named.add(order);
@@ -284,11 +284,11 @@ function candidates(store: OrderStore, { quoteIds, poolAddress, provider }: Orde
   return ofPool ?? ofProvider ?? store.all();
 }
 
-function isOn(order: BookOrder, poolAddress: Hex | undefined, side: Side | undefined): boolean {
+function isOn(order: ListedOrder, poolAddress: Hex | undefined, side: Side | undefined): boolean {
   if (poolAddress !== undefined && order.quote.pool.poolAddress !== poolAddress) return false;
   return side === undefined || sideOf(order.quote) === side;
 }
 
-function isVisible(order: BookOrder, taker: Hex | '*' | null): boolean {
+function isVisible(order: ListedOrder, taker: Hex | '*' | null): boolean {
   return !order.isPrivate || taker === '*' || order.quote.taker === taker;
 }

@@ -1,11 +1,11 @@
 import { SwapList } from './swap-list.js';
 
 /** A member's contribution to the sum of its set: four numbers of 32 bits, each by its own sum modulo 2^32. */
-export interface Lanes {
-  readonly a: number;
-  readonly b: number;
-  readonly c: number;
-  readonly d: number;
+interface Lanes {
+  laneA: number;
+  laneB: number;
+  laneC: number;
+  laneD: number;
 }
 
 /** One odd number for each lane (the primes of xxHash32): multiplying by them loses nothing. */
@@ -78,9 +78,12 @@ export class WordHasher {
     for (let at = 2; at < text.length; at += 8) this.word(wordAt(text, at));
   }
 
-  /** The row is over: what it adds to a sum. */
-  end(): Lanes {
-    return { a: spread(this.#a), b: spread(this.#b), c: spread(this.#c), d: spread(this.#d) };
+  /** The row is over: puts what it adds to a sum into `lanes`. */
+  end(lanes: Lanes): void {
+    lanes.laneA = spread(this.#a);
+    lanes.laneB = spread(this.#b);
+    lanes.laneC = spread(this.#c);
+    lanes.laneD = spread(this.#d);
   }
 }
 
@@ -110,10 +113,8 @@ function spread(lane: number): number {
 /** Stands for "not among the changed ones". */
 export const UNCHANGED = -1;
 
-/** Fields that a sum keeps at each of its members. */
-export interface HashedMember {
-  /** Its contribution to the sum; null: none yet. */
-  lanes: Lanes | null;
+/** Fields that a sum keeps at each of its members; the lanes are zeros while it has contributed nothing. */
+export interface HashedMember extends Lanes {
   /** UNCHANGED when that is all that it is. */
   placeAmongChanged: number;
 }
@@ -145,8 +146,8 @@ export class MultisetHash<Member extends HashedMember> {
   /** It is no member any more. */
   remove(member: Member): void {
     if (member.placeAmongChanged !== UNCHANGED) this.#unnote(member);
-    if (member.lanes !== null) this.#subtract(member.lanes);
-    member.lanes = null;
+    this.#subtract(member);
+    member.laneA = member.laneB = member.laneC = member.laneD = 0;
   }
 
   /** Adds at most `limit` changed members anew. True when none is left. */
@@ -155,10 +156,10 @@ export class MultisetHash<Member extends HashedMember> {
       const member = this.#changed.at(this.#changed.size - 1);
       if (member === undefined) return true;
       this.#unnote(member);
-      if (member.lanes !== null) this.#subtract(member.lanes);
+      this.#subtract(member);
       this.#hashMember(member, this.#hasher);
-      member.lanes = this.#hasher.end();
-      this.#add(member.lanes);
+      this.#hasher.end(member);
+      this.#add(member);
     }
     return this.#changed.size === 0;
   }
@@ -174,17 +175,17 @@ export class MultisetHash<Member extends HashedMember> {
     member.placeAmongChanged = UNCHANGED;
   }
 
-  #add({ a, b, c, d }: Lanes): void {
-    this.#a = (this.#a + a) | 0;
-    this.#b = (this.#b + b) | 0;
-    this.#c = (this.#c + c) | 0;
-    this.#d = (this.#d + d) | 0;
+  #add({ laneA, laneB, laneC, laneD }: Lanes): void {
+    this.#a = (this.#a + laneA) | 0;
+    this.#b = (this.#b + laneB) | 0;
+    this.#c = (this.#c + laneC) | 0;
+    this.#d = (this.#d + laneD) | 0;
   }
 
-  #subtract({ a, b, c, d }: Lanes): void {
-    this.#a = (this.#a - a) | 0;
-    this.#b = (this.#b - b) | 0;
-    this.#c = (this.#c - c) | 0;
-    this.#d = (this.#d - d) | 0;
+  #subtract({ laneA, laneB, laneC, laneD }: Lanes): void {
+    this.#a = (this.#a - laneA) | 0;
+    this.#b = (this.#b - laneB) | 0;
+    this.#c = (this.#c - laneC) | 0;
+    this.#d = (this.#d - laneD) | 0;
   }
 }

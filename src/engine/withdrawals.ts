@@ -1,6 +1,6 @@
 import type { SignedNonce } from './command.js';
 import type { Hex } from './quote.js';
-import { type HashedMember, type Lanes, MultisetHash, UNCHANGED, type WordHasher } from './state-hash.js';
+import { type HashedMember, MultisetHash, UNCHANGED, type WordHasher } from './state-hash.js';
 import { TimeIndex } from './time-index.js';
 
 /** A quote that its provider withdrew. */
@@ -10,7 +10,10 @@ export class Withdrawal implements HashedMember {
   /** First Unix second in which the quote is expired. */
   readonly due: number;
   place = 0;
-  lanes: Lanes | null = null;
+  laneA = 0;
+  laneB = 0;
+  laneC = 0;
+  laneD = 0;
   placeAmongChanged = UNCHANGED;
 
   constructor(quoteId: Hex, provider: Hex, due: number) {
@@ -27,7 +30,10 @@ export class SpentNonce implements HashedMember {
   /** Unix seconds: the last one in which a signature with it would count. */
   readonly deadline: number;
   place = 0;
-  lanes: Lanes | null = null;
+  laneA = 0;
+  laneB = 0;
+  laneC = 0;
+  laneD = 0;
   placeAmongChanged = UNCHANGED;
 
   constructor(provider: Hex, { nonce, deadline }: SignedNonce) {

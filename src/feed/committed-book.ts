@@ -1,6 +1,6 @@
 import { assert } from '../engine/assert.js';
 import type { EngineEvent } from '../engine/event.js';
-import { OrderBook, BookOrder } from '../engine/order-book.js';
+import { ListedOrder, OrderBook } from '../engine/order-book.js';
 import type { Hex, Order, Quote } from '../engine/quote.js';
 import { addTerm, type BookHash } from './book-hash.js';
 import { type Filter, matchesFilter, quoteRoute } from './filters.js';
@@ -20,7 +20,7 @@ export interface HeldQuote {
 }
 
 /** As in the engine, with what was asked for since it changed last. */
-class HeldOrder extends BookOrder {
+class HeldOrder extends ListedOrder {
   /** Term of the book hash. */
   term: bigint | null = null;
   /** Shared by all snapshots. */

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap';
-import { BookOrder, BookSide } from '../../src/engine/order-book.js';
+import { ListedOrder, BookSide } from '../../src/engine/order-book.js';
 import { walkBestFirst, walkPrivate } from '../../src/engine/queries.js';
 import type { Hex, InvalidReason } from '../../src/engine/quote.js';
 import { Driver, numbers } from './driver.js';
@@ -207,12 +207,12 @@ t.test('a walk ends where its callback ends it, whatever lies behind', async (t)
   for (const n of [0, 1, 2, 3, 4, 5]) {
     const price = 100n + BigInt(n >> 1);
     for (const more of [{}, { taker: TAKER }]) {
-      const order = new BookOrder(sampleQuote({ n: 'taker' in more ? 10 + n : n, price, ...more }));
+      const order = new ListedOrder(sampleQuote({ n: 'taker' in more ? 10 + n : n, price, ...more }));
       order.fillableSize = order.quote.size;
       side.add(order);
     }
   }
-  const walked = (walk: (visit: (order: BookOrder) => boolean) => void): number[] => {
+  const walked = (walk: (visit: (order: ListedOrder) => boolean) => void): number[] => {
     const seen: number[] = [];
     walk(({ quote }) => seen.push(quote.salt) < 3);
     return seen;
