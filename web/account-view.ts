@@ -19,6 +19,8 @@ import { problemText, type Wallet } from './wallet.js';
 /** How often balances and positions are read anew; quotes are read as well whenever one of the wallet's changes. */
 const READ_EVERY_MS = 10_000;
 const QUOTES_AFTER_MS = 300;
+/** The server's positions are older than a trade for at most its `balanceCacheMs`, which is 2,000 ms unless it is set. */
+const POSITIONS_AFTER_MS = 2_500;
 /** Positions whose trades are read, and how many of the newest of each pool. */
 const VALUED = 20;
 const TRADES_READ = '500';
@@ -52,6 +54,12 @@ export class AccountView {
   /** Reads everything of the wallet again. */
   async refresh(): Promise<void> {
     await Promise.all([this.#readQuotes(), this.#readPositions(), this.#readBalances()]);
+  }
+
+  /** The wallet has sent a transaction: reads everything again, and once more when the server knows the position. */
+  transacted(): void {
+    void this.refresh();
+    setTimeout(() => void this.refresh(), POSITIONS_AFTER_MS);
   }
 
   /** Whether the wallet has public quotes in the pool. */
@@ -115,7 +123,7 @@ export class AccountView {
           [
             listed === undefined ? name : nameOf(listed),
             exposure.toLowerCase(),
-            String(amount),
+            contracts(sizeOf(amount)),
             ...this.#worth(position, held.get(pool.toLowerCase())),
             isExpired ? 'expired' : 'open',
           ],
@@ -196,7 +204,7 @@ export class AccountView {
     } catch (error) {
       setText(byId('account-note'), problemText(error));
     }
-    await this.refresh();
+    this.transacted();
   }
 }
 

@@ -75,13 +75,13 @@ export class Session {
   readonly #rfqs = new RfqView(this.#market, {
     clock: this.#clock,
     onNeedsWallet: () => this.#parts.onNeedsWallet(),
-    onTraded: () => void this.#account.refresh(),
+    onTraded: () => this.#account.transacted(),
     onExpired: (what) => this.#notices.say(`Your request to ${what} has expired. Ask again for new offers.`),
   });
   readonly #ticket = new TicketView({
     usdText: (pool, premium) => this.#market.usdText(pool, premium),
     onNeedsWallet: () => this.#parts.onNeedsWallet(),
-    onTraded: () => void this.#account.refresh(),
+    onTraded: () => this.#account.transacted(),
     askMakers: (leg, taker) => this.#rfqs.ask([leg], taker),
   });
   readonly #account = new AccountView(this.#market);

@@ -165,7 +165,7 @@ await withPage(async ({ browser, service, maker, put }) => {
       const position = (await page.textContent('#positions-rows tr')) ?? '';
       t.match(
         position,
-        /long3\.50\.027150\.02\d{3}0\.0\d+ \$\d+\.\d\d[+−]0\.0\d+ testWETH [+−]\$\d+\.\d\dopen$/,
+        /long3\.500\.027150\.02\d{3}0\.0\d+ \$\d+\.\d\d[+−]0\.0\d+ testWETH [+−]\$\d+\.\d\dopen$/,
         'average, mark, value, profit',
       );
       await until(page, '#requests-rows', 'filled');
