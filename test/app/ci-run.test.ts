@@ -17,6 +17,7 @@ const TOOLS = [
   'openssl',
   'systemd-notify',
   'pgrep',
+  'promtool',
 ];
 const BASH = execFileSync('sh', ['-c', 'command -v bash'], { encoding: 'utf8' }).trim();
 
