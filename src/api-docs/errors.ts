@@ -494,7 +494,7 @@ export const httpErrors: Readonly<Record<number, readonly ErrorDoc<HttpErrorCode
     {
       message: 'BUSY',
       code: 'busy',
-      when: `Too much waits to be written, to be read for GET /events or for questions about the past, or in the bodies of requests. ${again}`,
+      when: `Too much waits to be written, to be read for GET /events, for questions about the past or for older trades, or in the bodies of requests. ${again}`,
     },
     {
       message: 'The wallet {address} has no money for gas',

@@ -524,13 +524,13 @@ export function orderbookDocs(limits: OrderbookDocLimits): RouteDoc[] {
       tag,
       summary: 'Fills, the newest first',
       description:
-        'Every fill of a pool that is deployed or quoted, also of a quote that was never in the book. Send `next` of a page as `cursor` for the next one. A reorg removes the trades of its blocks until they are mined again.',
+        'Every fill of a pool that is deployed or quoted, also of a quote that was never in the book. Send `next` of a page as `cursor` for the next one: a page has fewer than `limit` where many trades were passed over, and the last one has no `next`. A reorg removes the trades of its blocks until they are mined again.',
       query: TradesQuery,
       answers: {
         200: { about: 'A page of trades', schema: TradesResult },
         400: BAD_REQUEST,
         410: failure('`from` is before what is kept', 'no_longer_kept'),
-        503: failure('The service has just started; try again', 'busy'),
+        503: failure('The service has just started, or too much waits to be read; try again', 'busy'),
       },
     },
     {

@@ -192,7 +192,7 @@ export async function startService(given: ServiceOptions): Promise<Service> {
   const readableJson = new ReadableJson({ optionOf: (poolKey) => series.optionOf(poolKey), nowSeconds });
   const files = options.tradeFiles ?? null;
   const recorder = files === null ? null : new TradeRecorder(files, clock, limits, logger);
-  const trades = new TradeHistory(limits, files !== null && recorder !== null ? { files, recorder } : null);
+  const trades = new TradeHistory(limits, files === null || recorder === null ? null : { files, recorder, clock, logger });
   optionRoutes.push(
     bookRoute(
       feed,

@@ -191,6 +191,8 @@ export const limits = {
   tradeQueue: 50_000,
   /** Records without trades after which the files say that there were none: fewer than are between two snapshots. */
   tradeMarkRecords: 10_000,
+  /** Trades that one page of GET /trades reads from files, and what is left of one: some 0.3 s of small slices. */
+  tradesSearched: 50_000,
   /** Candles of one answer: the newest. */
   candles: 1000,
   /** Events that wait for the feed's own book while nobody follows it: some 0.1 ms for all of them. */

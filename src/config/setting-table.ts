@@ -272,7 +272,7 @@ export const settingTable = {
     1_000,
     10_000_000,
     limits.tradesKept,
-    'Trades that are kept in memory, the newest; each takes about 500 bytes.',
+    'Trades that are kept in memory, the newest; each takes about 500 bytes. GET /trades reads older ones from their files.',
   ),
   stateHashEveryRecords: integer(
     1,

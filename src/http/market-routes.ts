@@ -1,6 +1,7 @@
 import type { Hex, Pool } from '../engine/quote.js';
 import type { Candle, PlacedTrade, TradeFilter, TradePlace } from '../market/trade-store.js';
 import type { NetRequest, NetResponse } from '../net/net.js';
+import { type PacedWork, rowsChargedForReading } from '../system/timers.js';
 import {
   CANDLE_SECONDS,
   CandlesQuery,
@@ -19,10 +20,20 @@ import type { Caller, Route } from './router.js';
 export interface TradeQueries {
   /** False: those of before the start are still being read. */
   readonly isComplete: boolean;
+  /** Unix seconds: from when on `page` has them. */
+  since(nowSeconds: number): number;
+  page(
+    filter: TradeFilter,
+    before: TradePlace | null,
+    limit: number,
+    nowSeconds: number,
+  ): Promise<
+    { readonly trades: readonly PlacedTrade[]; readonly next: TradePlace | null; readonly read: number } | 'BUSY'
+  >;
+  /** In memory. */
   readonly store: {
     readonly size: number;
     since(nowSeconds: number): number;
-    newest(filter: TradeFilter, before: TradePlace | null): Iterable<PlacedTrade>;
     candles(filter: TradeFilter, seconds: number): Candle[];
   };
 }
@@ -66,7 +77,7 @@ export function marketRoutes(parts: MarketRouteParts): Route[] {
         const isOfAll = poolAddress === undefined && instrument === undefined;
         const pool = isOfAll ? null : poolOf(request, query.value, parts.poolNamed);
         if (pool !== null && typeof pool !== 'string') return pool;
-        return answer(request, caller, query.value, () => page(query.value, pool));
+        return answer(request, caller, query.value, trades, (work) => page(request, query.value, pool, work));
       },
     },
     {
@@ -78,7 +89,7 @@ export function marketRoutes(parts: MarketRouteParts): Route[] {
         if (!query.ok) return refuse(request, query.code, query.error);
         const pool = poolOf(request, query.value, parts.poolNamed);
         if (typeof pool !== 'string') return pool;
-        return answer(request, caller, query.value, () => candles(query.value, pool));
+        return answer(request, caller, query.value, trades.store, (work) => candles(query.value, pool, work));
       },
     },
   ];
@@ -87,43 +98,51 @@ export function marketRoutes(parts: MarketRouteParts): Route[] {
     request: NetRequest,
     caller: Caller,
     query: Pick<TradesQuery, 'chainId' | 'from'>,
-    make: () => object,
+    kept: Pick<TradeQueries, 'since'>,
+    make: (work: PacedWork) => NetResponse | Promise<NetResponse>,
   ): NetResponse | Promise<NetResponse> {
     if (query.chainId !== chainId) return refuse(request, 'unsupported_chain', chainNotServed(null, chainId));
     if (!trades.isComplete) return unavailable(request, 'busy', 'The trades are being read from the log');
-    const since = trades.store.since(parts.nowSeconds());
+    const since = kept.since(parts.nowSeconds());
     if (query.from !== undefined && Number(query.from) < since) {
       return refuse(request, 'no_longer_kept', `Trades before ${since} are not kept`);
     }
-    const rows = Math.ceil(trades.store.size / PASSED_OVER_PER_ROW);
-    return largeAnswer(parts.answers, request, caller, (work) => {
-      const text = JSON.stringify(make());
-      work.charge(rows, text.length);
-      return json(text);
-    });
+    return largeAnswer(parts.answers, request, caller, make);
   }
 
-  function page(query: TradesQuery, poolAddress: Hex | null): TradesResult {
+  async function page(
+    request: NetRequest,
+    query: TradesQuery,
+    poolAddress: Hex | null,
+    work: PacedWork,
+  ): Promise<NetResponse> {
     const limit = query.limit === undefined ? DEFAULT_PAGE : Number(query.limit);
     const [blockNumber, logIndex] = query.cursor?.split('-').map(Number) ?? [];
     const before = blockNumber === undefined || logIndex === undefined ? null : { blockNumber, logIndex };
-    const found: PlacedTrade[] = [];
-    for (const trade of trades.store.newest(filterOf(query, poolAddress), before)) {
-      found.push(trade);
-      if (found.length > limit) break;
-    }
-    const shown = found.slice(0, limit);
-    const last = found.length > limit ? shown.at(-1) : undefined;
-    return {
-      since: trades.store.since(parts.nowSeconds()),
-      next: last === undefined ? null : `${last.blockNumber}-${last.logIndex}`,
-      trades: shown.map((trade) => tradeJson(trade, trade, parts.instrument(trade.pool))),
+    const found = await trades.page(filterOf(query, poolAddress), before, limit, parts.nowSeconds());
+    if (found === 'BUSY') return unavailable(request, 'busy', 'BUSY');
+    const { next, read } = found;
+    const result: TradesResult = {
+      since: trades.since(parts.nowSeconds()),
+      next: next === null ? null : `${next.blockNumber}-${next.logIndex}`,
+      trades: found.trades.map((trade) => tradeJson(trade, trade, parts.instrument(trade.pool))),
     };
+    return written(result, rowsChargedForReading(read), work);
   }
 
-  function candles(query: CandlesQuery, poolAddress: Hex): CandlesResult {
+  function candles(query: CandlesQuery, poolAddress: Hex, work: PacedWork): NetResponse {
     const all = trades.store.candles(filterOf(query, poolAddress), CANDLE_SECONDS[query.interval]);
-    return { since: trades.store.since(parts.nowSeconds()), candles: all.slice(-limits.candles).map(candleJson) };
+    const result: CandlesResult = {
+      since: trades.store.since(parts.nowSeconds()),
+      candles: all.slice(-limits.candles).map(candleJson),
+    };
+    return written(result, 0, work);
+  }
+
+  function written(result: object, rowsRead: number, work: PacedWork): NetResponse {
+    const text = JSON.stringify(result);
+    work.charge(Math.ceil(trades.store.size / PASSED_OVER_PER_ROW) + rowsRead, text.length);
+    return json(text);
   }
 }
 

@@ -1,15 +1,17 @@
 import type { EngineEvent } from '../engine/event.js';
 import type { Clock, JournalRecord } from '../engine/ports.js';
 import { type EventHistory, missingThrough, type TimedEvent } from '../feed/event-history.js';
+import type { Logger } from '../persistence/disk/disk.js';
 import { TradeVolume } from '../feed/trade-volume.js';
 import type { TradeFiles, TradeLogEvent, TradePoint } from '../persistence/trades/trade-files.js';
 import { yieldToEventLoop } from '../system/timers.js';
 import type { TradeRecorder } from './trade-recorder.js';
-import { TradeStore } from './trade-store.js';
+import { OlderTrades, type OlderTradesLimits } from './older-trades.js';
+import { comparePlaces, type PlacedTrade, type TradeFilter, type TradePlace, TradeStore } from './trade-store.js';
 
 const DAY_SECONDS = 86_400;
 
-export interface TradeHistoryLimits {
+export interface TradeHistoryLimits extends OlderTradesLimits {
   readonly tradesKept: number;
   readonly tradeDays: number;
   /** Groups of records, and trades, that are read in one turn of the event loop. */
@@ -18,8 +20,19 @@ export interface TradeHistoryLimits {
 
 /** Where the trades of the log are kept besides. */
 export interface KeptTrades {
-  readonly files: Pick<TradeFiles, 'read' | 'through' | 'skipTo'>;
-  readonly recorder: Pick<TradeRecorder, 'add' | 'flush'>;
+  readonly files: Pick<TradeFiles, 'read' | 'through' | 'skipTo' | 'parts' | 'readPart'>;
+  readonly recorder: Pick<TradeRecorder, 'add' | 'flush' | 'isWhole' | 'waiting'>;
+  readonly clock: Pick<Clock, 'after'>;
+  readonly logger: Logger;
+}
+
+export interface TradePage {
+  /** The newest first. */
+  readonly trades: readonly PlacedTrade[];
+  /** The page after it has the trades before this place; null: there are none. */
+  readonly next: TradePlace | null;
+  /** Trades that were read from files. */
+  readonly read: number;
 }
 
 /** The engine as it was when its events began to come. */
@@ -40,6 +53,7 @@ export class TradeHistory {
   readonly store: TradeStore;
   readonly #limits: TradeHistoryLimits;
   readonly #kept: KeptTrades | null;
+  readonly #older: OlderTrades | null;
   /** Events since the start, while those before it are read; null: they are in the store. */
   #waiting: TimedTrade[] | null = [];
   /** Of the last record that came, and how many came since the start. */
@@ -50,6 +64,44 @@ export class TradeHistory {
     this.#limits = limits;
     this.#kept = kept;
     this.store = new TradeStore(limits.tradesKept, limits.tradeDays * DAY_SECONDS);
+    const onLost = (throughSeconds: number): void => this.store.lose(throughSeconds);
+    this.#older = kept === null ? null : new OlderTrades({ ...kept, limits, onLost });
+  }
+
+  /** Unix seconds: pages have all trades from then on. */
+  since(nowSeconds: number): number {
+    return this.#older?.isWhole === true ? this.store.recordedSince(nowSeconds) : this.store.since(nowSeconds);
+  }
+
+  /**
+   * Trades before `before`, at most `limit`, from memory and then from the files. Fewer with a `next` where many were
+   * passed over. BUSY: too many requests wait for the files, or these cannot be read.
+   */
+  async page(
+    filter: TradeFilter,
+    before: TradePlace | null,
+    limit: number,
+    nowSeconds: number,
+  ): Promise<TradePage | 'BUSY'> {
+    const { store } = this;
+    const older = this.#older?.isWhole === true ? this.#older : null;
+    const dropped = older === null ? null : store.dropped;
+    const found: PlacedTrade[] = [];
+    for (const trade of store.newest(filter, before)) {
+      if (found.length > limit || (dropped !== null && comparePlaces(trade, dropped) <= 0)) break;
+      found.push(trade);
+    }
+    if (older === null || dropped === null || found.length > limit || filter.from >= store.since(nowSeconds)) {
+      return pageOf(found, limit, null, 0);
+    }
+    const { blockNumber, logIndex } = dropped;
+    const behind = { blockNumber, logIndex: logIndex + 1 };
+    const rest = await older.read({
+      filter: { ...filter, from: Math.max(filter.from, this.since(nowSeconds)) },
+      before: before === null || comparePlaces(behind, before) < 0 ? behind : before,
+      most: limit + 1 - found.length,
+    });
+    return rest === 'BUSY' ? rest : pageOf([...found, ...rest.trades], limit, rest.next, rest.read);
   }
 
   /** The store has the trades of the log. */
@@ -191,6 +243,12 @@ export class TradeHistory {
     this.#kept?.recorder.add([], { seq, tsMs }, 0);
     await this.#kept?.recorder.flush();
   }
+}
+
+/** `end`: where the search ended before it had more than `limit`. */
+function pageOf(found: readonly PlacedTrade[], limit: number, end: TradePlace | null, read: number): TradePage {
+  const trades = found.slice(0, limit);
+  return { trades, next: found.length > limit ? (trades.at(-1) ?? null) : end, read };
 }
 
 function isTrade(event: EngineEvent): event is TradeLogEvent {

@@ -54,6 +54,17 @@ export class TradeRecorder {
     return this.#state !== 'WRITING';
   }
 
+  /** The files lack no more than what waits. */
+  get isWhole(): boolean {
+    return this.#state !== 'ENDED';
+  }
+
+  /** What the files lack yet. */
+  waiting(): TradeLogEvent[] {
+    const written = this.#files.through?.seq ?? 0;
+    return this.#waiting.flatMap(({ event }) => (event.seq > written ? [event] : []));
+  }
+
   /** Trade events of `records` records that end at `through`, in the log's order. */
   add(trades: readonly WaitingTrade[], through: TradePoint, records: number): void {
     if (this.#state === 'ENDED') return;

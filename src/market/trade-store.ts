@@ -34,6 +34,11 @@ export interface Candle {
 /** Where a page of trades ended. */
 export type TradePlace = Pick<PlacedTrade, 'blockNumber' | 'logIndex'>;
 
+/** Negative: `a` is before `b` on the chain. */
+export function comparePlaces(a: TradePlace, b: TradePlace): number {
+  return a.blockNumber - b.blockNumber || a.logIndex - b.logIndex;
+}
+
 /**
  * The newest trades in the chain's order, as the log's events name them. A trade that comes twice is one; a reorg takes
  * those of its blocks out until they are mined again.
@@ -45,6 +50,9 @@ export class TradeStore {
   #trades: PlacedTrade[] = [];
   /** Unix seconds: of the newest trade that is not here, for want of room or because the log has lost it. */
   #lost = -1;
+  /** The same, of those that the log has lost. */
+  #gap = -1;
+  #dropped: TradePlace | null = null;
 
   /** `most`: trades that are kept, none longer than `keptSeconds`. */
   constructor(most: number, keptSeconds: number) {
@@ -61,6 +69,16 @@ export class TradeStore {
     return Math.max(0, nowSeconds - this.#keptSeconds, this.#lost + 1);
   }
 
+  /** Unix seconds: trades from then on are all here or were dropped for want of room. */
+  recordedSince(nowSeconds: number): number {
+    return Math.max(0, nowSeconds - this.#keptSeconds, this.#gap + 1);
+  }
+
+  /** All trades behind this place are here; those up to it may have been dropped for want of room. Null: none was. */
+  get dropped(): TradePlace | null {
+    return this.#dropped;
+  }
+
   apply(event: EngineEvent): void {
     if (event.type === 'TRADES_UNDONE') this.#undo(event.blockNumber);
     if (event.type !== 'TRADE_RECORDED') return;
@@ -71,11 +89,13 @@ export class TradeStore {
   /** Trades up to that Unix second may be missing. */
   lose(throughSeconds: number): void {
     this.#lost = Math.max(this.#lost, throughSeconds);
+    this.#gap = Math.max(this.#gap, throughSeconds);
   }
 
   /** Begins anew: events up to that Unix second may be missing, also those that undo trades which are here. */
   restart(throughSeconds: number): void {
     this.#trades = [];
+    this.#dropped = null;
     this.lose(throughSeconds);
   }
 
@@ -91,7 +111,7 @@ export class TradeStore {
     const start = before === null ? this.#trades.length : this.#placeOf(before);
     for (let place = start - 1; place >= 0; place -= 1) {
       const trade = this.#trades[place];
-      if (trade !== undefined && matches(trade, filter)) yield trade;
+      if (trade !== undefined && matchesTrade(trade, filter)) yield trade;
     }
     return undefined;
   }
@@ -100,7 +120,7 @@ export class TradeStore {
   candles(filter: TradeFilter, seconds: number): Candle[] {
     const candles: Candle[] = [];
     for (const trade of this.#trades) {
-      if (!matches(trade, filter)) continue;
+      if (!matchesTrade(trade, filter)) continue;
       const { price, size } = trade;
       const time = trade.time - (trade.time % seconds);
       const last = candles.at(-1);
@@ -124,30 +144,36 @@ export class TradeStore {
     this.#trades.splice(place, isThere ? 1 : 0, trade);
     if (this.#trades.length <= this.#most) return;
     const dropped = this.#trades.shift();
-    if (dropped !== undefined) this.lose(dropped.time);
+    if (dropped === undefined) return;
+    this.#lost = Math.max(this.#lost, dropped.time);
+    if (this.#dropped === null || comparePlaces(this.#dropped, dropped) < 0) this.#dropped = dropped;
   }
 
   #undo(blockNumber: number): void {
     this.#trades.length = this.#placeOf({ blockNumber: blockNumber + 1, logIndex: 0 });
+    if (this.#dropped !== null && this.#dropped.blockNumber > blockNumber) {
+      this.#dropped = { blockNumber, logIndex: Infinity };
+    }
   }
 
   /** Of the first trade that is not before this place. */
-  #placeOf({ blockNumber, logIndex }: TradePlace): number {
+  #placeOf(searched: TradePlace): number {
     let [low, high] = [0, this.#trades.length];
     while (low < high) {
       const middle = (low + high) >>> 1;
       const trade = this.#trades[middle];
-      const isBefore =
-        trade !== undefined &&
-        (trade.blockNumber < blockNumber || (trade.blockNumber === blockNumber && trade.logIndex < logIndex));
-      if (isBefore) low = middle + 1;
+      if (trade !== undefined && comparePlaces(trade, searched) < 0) low = middle + 1;
       else high = middle;
     }
     return low;
   }
 }
 
-function matches(trade: PlacedTrade, { poolAddress, isBuy, provider, taker, from, to }: TradeFilter): boolean {
+/** Whether it is one of those that are asked for. */
+export function matchesTrade(
+  trade: PlacedTrade,
+  { poolAddress, isBuy, provider, taker, from, to }: TradeFilter,
+): boolean {
   if (poolAddress !== null && trade.pool.poolAddress !== poolAddress) return false;
   if (isBuy !== null && trade.isBuy !== isBuy) return false;
   if (provider !== null && trade.provider !== provider) return false;

@@ -231,6 +231,59 @@ await t.test('they outlive the log, which `retainLogBytes` cuts, and so does the
   t.strictSame((await served(over(last))).slice(3), listed.slice(1), 'all but the one that the reorg undid');
 });
 
+await t.test('what no longer fits into memory is read from the files, after a restart and a reorg, too', async (t) => {
+  const dataDir = await mkdtemp(path.join(tmpdir(), 'quotebook-'));
+  t.teardown(() => rm(dataDir, { recursive: true, force: true }));
+  const limits = { lowerHeadMs: 100, tradesKept: 4, tradeFileBytes: 2_000 };
+  const options = { chain, walletKey: null, keepsLog: true, dataDir, limits };
+  const first = await startTestService(options);
+  const offer = await market.sign(call, { price: ONE / 12n });
+  for (let fills = 0; fills < 12; fills += 1) await market.fill(taker.address, offer, ONE / 64n);
+  const pages = async ({ httpUrl, apiKey }: typeof first, more = ''): Promise<TradesResult['trades']> => {
+    const client = new RestClient(httpUrl, apiKey);
+    const trades: TradesResult['trades'] = [];
+    for (let cursor: string | null = ''; cursor !== null;) {
+      const { status, body } = await client.get(`/trades?${about}&limit=5${cursor && `&cursor=${cursor}`}${more}`);
+      if (status !== 200) return [];
+      const { next, trades: page } = body as unknown as TradesResult;
+      trades.push(...page);
+      cursor = next;
+    }
+    return trades;
+  };
+  /** The newest, which the service has followed itself or read when it started. */
+  const sameByPages = async (by: typeof first): Promise<TradesResult['trades']> => {
+    const wanted = await onChain();
+    const newest = (trades: readonly object[]) => trades.map((trade) => (trade as { txHash: string }).txHash);
+    const trades = await untilAnswer(
+      () => pages(by),
+      (found) => newest(found)[0] === newest(wanted)[0] && found.length >= 12,
+    );
+    t.strictSame(trades.map(ofEvent), wanted.slice(0, trades.length));
+    return trades;
+  };
+  const listed = await sameByPages(first);
+  t.strictSame(
+    await pages(first, '&side=sell'),
+    listed.filter(({ side }) => side === 'sell'),
+  );
+  t.strictSame(await pages(first, `&provider=${stranger.address}`), []);
+  const { since } = (await new RestClient(first.httpUrl, first.apiKey).get(`/trades?${about}`))
+    .body as unknown as TradesResult;
+  t.ok(since <= (listed.at(-1)?.time ?? 0), 'it says how far back the files go');
+  await first.stop();
+  await market.reorg(6);
+  await market.fill(taker.address, await market.sign(call), ONE / 64n);
+  const second = await startTestService(options);
+  t.teardown(() => second.stop());
+  const undone = await untilAnswer(
+    () => pages(second),
+    ([newest]) => newest !== undefined && newest.txHash !== listed[0]?.txHash,
+  );
+  t.strictSame(undone.map(ofEvent), (await onChain()).slice(0, undone.length));
+  t.ok(undone.length > 4 && undone.length < listed.length);
+});
+
 await t.test('a service whose files of trades cannot be written says so, and serves them all the same', async (t) => {
   const dataDir = await mkdtemp(path.join(tmpdir(), 'quotebook-'));
   t.teardown(() => rm(dataDir, { recursive: true, force: true }));

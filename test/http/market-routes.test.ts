@@ -1,13 +1,16 @@
 import t from 'tap';
 import { marketRoutes } from '../../src/http/market-routes.js';
-import { TradeStore } from '../../src/market/trade-store.js';
+import { limits } from '../../src/config/limits.js';
+import { TradeHistory } from '../../src/market/trade-history.js';
+import { systemClock } from '../../src/system/clock.js';
 import type { CandlesResult, TradesResult } from '../../src/wire/market.js';
 import { blockHashOf, MAKER, POOL, quoteIdOf, samplePool, TAKER, txHashOf } from '../engine/samples.js';
 import { answersAtOnce, ask, requestOf } from './ask-route.js';
 
 const NAME = 'A-B-27NOV26-1-C';
 const OTHER = samplePool(1);
-const store = new TradeStore(100, 86_400);
+const trades = new TradeHistory({ ...limits, tradeDays: 1 });
+await trades.readPast(null, { index: 0, seq: 0, tsMs: 0 }, systemClock, () => false);
 for (const [blockNumber, pool] of [POOL, OTHER, POOL].entries()) {
   const origin = { blockNumber, txHash: txHashOf(blockNumber), logIndex: 0 };
   const trade = {
@@ -22,10 +25,10 @@ for (const [blockNumber, pool] of [POOL, OTHER, POOL].entries()) {
     time: 60 * blockNumber,
     blockHash: blockHashOf(blockNumber, 0),
   };
-  store.apply({ type: 'TRADE_RECORDED', seq: 0, cause: { chain: 'settlement', ...origin }, trade });
+  trades.store.apply({ type: 'TRADE_RECORDED', seq: 0, cause: { chain: 'settlement', ...origin }, trade });
 }
 const routes = marketRoutes({
-  trades: { isComplete: true, store },
+  trades,
   instrument: (pool) => (pool === POOL ? NAME : null),
   poolNamed: (name) => (name === NAME ? POOL.poolAddress : null),
   nowSeconds: () => 180,

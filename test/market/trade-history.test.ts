@@ -136,7 +136,7 @@ class Directory {
     });
     const limits = { ...defaultLimits, tradeDays: this.#days, tradeBatch: 4 };
     const recorder = new TradeRecorder(files, { after: () => () => undefined }, limits, silent);
-    const history = new TradeHistory(limits, { files, recorder });
+    const history = new TradeHistory(limits, { files, recorder, clock: systemClock, logger: silent });
     const volume = await history.readPast(log.history, start, systemClock, () => false);
     const since = (): number => history.store.since(log.nowSeconds);
     return {

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import t from 'tap';
+import { limits } from '../../src/config/limits.js';
 import type { EngineEvent } from '../../src/engine/event.js';
 import type { Hex } from '../../src/engine/quote.js';
 import { TradeHistory } from '../../src/market/trade-history.js';
@@ -136,7 +137,7 @@ t.test('the oldest trades go for want of room and by their age, and it is known 
 });
 
 t.test('trades and reorgs that come while the past is read count after it', async (t) => {
-  const history = new TradeHistory({ tradesKept: 10, tradeDays: 1, pastGroupsPerTurn: 1 });
+  const history = new TradeHistory({ ...limits, tradesKept: 10, tradeDays: 1, pastGroupsPerTurn: 1 });
   const timed = (event: EngineEvent) => ({ event, tsMs: 0 });
   const past = {
     since: 0,
@@ -161,7 +162,7 @@ t.test('trades and reorgs that come while the past is read count after it', asyn
 });
 
 t.test('where the log begins later, trades are known from its first record on', async (t) => {
-  const history = new TradeHistory({ tradesKept: 10, tradeDays: 10, pastGroupsPerTurn: 1_000 });
+  const history = new TradeHistory({ ...limits, tradesKept: 10, tradeDays: 10, pastGroupsPerTurn: 1_000 });
   const startMs = 20 * DAY * 1_000;
   const first = 15 * DAY;
   const past = {
@@ -181,7 +182,7 @@ t.test('where the log begins later, trades are known from its first record on', 
   t.equal(history.store.since(now + 7 * DAY), now - 3 * DAY, 'later its age decides');
   // 0: nothing was dropped. 300: what was dropped is older than the events between it and those that were read.
   for (const since of [0, 300]) {
-    const whole = new TradeHistory({ tradesKept: 10, tradeDays: 10, pastGroupsPerTurn: 1_000 });
+    const whole = new TradeHistory({ ...limits, tradesKept: 10, tradeDays: 10, pastGroupsPerTurn: 1_000 });
     await whole.readPast({ ...past, since }, { index: 9, seq: 402, tsMs: startMs }, new ManualClock(), () => false);
     t.equal(whole.store.since(now), 10 * DAY);
   }

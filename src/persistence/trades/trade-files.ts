@@ -34,6 +34,25 @@ export type TradePart =
   /** Events of records up to that Unix second may be missing, also those that undo earlier trades. */
   | { readonly type: 'GAP'; readonly throughSeconds: number };
 
+/** Of the settlement chain, what trade events are about. */
+export interface TradeSpan {
+  /** Blocks of its trades; Infinity and -1: it has none. */
+  readonly lowestBlock: number;
+  readonly highestBlock: number;
+  /** Unix seconds: of its oldest trade. */
+  readonly lowestTime: number;
+  /** It undoes earlier trades of all blocks after this one; Infinity: none. */
+  readonly lowestUndone: number;
+}
+
+/** The content of one file. */
+export interface TradeFilePart {
+  readonly number: number;
+  readonly after: TradePoint;
+  readonly end: TradePoint;
+  readonly span: TradeSpan;
+}
+
 export interface TradeFilesOptions {
   /** Of the log, as its files have it. */
   readonly epoch: Buffer;
@@ -55,6 +74,7 @@ interface TradeFile {
 }
 
 interface AppendedFile {
+  readonly number: number;
   readonly file: DiskFile;
   readonly startMs: number;
   /** Whole and durable. */
@@ -77,6 +97,8 @@ export class TradeFiles {
   #number: number;
   #through: TradePoint | null;
   #open: AppendedFile | null = null;
+  /** By the numbers of the files: of all that was read and appended. */
+  readonly #spans = new Map<number, TradeSpan>();
 
   /**
    * Reads what there is to be gone on from. Files of another log are put aside; events that the log has lost are cut
@@ -139,7 +161,7 @@ export class TradeFiles {
    * files are taken for void. A file that cannot be read is a damaged one.
    */
   async *read(isInLog: (afterSeq: number) => boolean): AsyncGenerator<TradePart> {
-    const { epoch, logger } = this.#options;
+    const { logger } = this.#options;
     const [oldest] = this.#files;
     if (oldest === undefined || this.#through === null) return;
     if (oldest.after.seq > 0) yield gapThrough(oldest.after);
@@ -151,17 +173,15 @@ export class TradeFiles {
       }
       const limit = this.#files[place + 1]?.after ?? this.#through;
       const name = tradeFileName(number);
-      let reason = 'its end is missing';
+      let reason: string;
       try {
-        const reading = readBatches(await readWhole(this.#disk, name), epoch);
-        let read = reading.next();
-        for (; read.done !== true; read = reading.next()) {
-          const batch = read.value;
-          const events = batch.events.filter(({ seq }) => seq > through.seq && seq <= limit.seq);
-          if (events.length > 0) yield { type: 'EVENTS', events };
-          if (batch.through.seq > through.seq) through = batch.through.seq < limit.seq ? batch.through : limit;
+        const reading = this.#content(number, through, limit);
+        let read = await reading.next();
+        for (; read.done !== true; read = await reading.next()) {
+          this.#note(number, read.value);
+          yield { type: 'EVENTS', events: read.value };
         }
-        reason = read.value.problem ?? reason;
+        ({ through, reason } = read.value);
       } catch (error) {
         reason = (error as Error).message;
       }
@@ -174,10 +194,63 @@ export class TradeFiles {
     }
   }
 
+  /** The files that have something, the newest first, as they are now. All were read before by `read`. */
+  parts(): TradeFilePart[] {
+    const parts: TradeFilePart[] = [];
+    let end = this.#through;
+    for (const { number, after } of this.#files.toReversed()) {
+      if (end === null || after.seq >= end.seq) continue;
+      const span = this.#spans.get(number);
+      if (span !== undefined) parts.push({ number, after, end, span });
+      end = after;
+    }
+    return parts;
+  }
+
+  /**
+   * The events of one file, the oldest first, a batch at a time; returns whether they are all there. Rejects with the
+   * system's error.
+   */
+  async *readPart({ number, after, end }: TradeFilePart): AsyncGenerator<readonly TradeLogEvent[], boolean> {
+    const { through, reason } = yield* this.#content(number, after, end);
+    if (through.seq >= end.seq) return true;
+    this.#options.logger.warn(
+      { file: tradeFileName(number), reason, seq: through.seq, isRebuilt: false },
+      'trade file damaged',
+    );
+    return false;
+  }
+
   /** The next batch follows this place, which may be before the end of the files, or behind it. */
   async skipTo(point: TradePoint): Promise<void> {
     this.#through = point;
     await this.#closeFile();
+  }
+
+  /**
+   * Events of a file after `from` and up to `to`; returns up to where it has them all, and what follows there. Rejects
+   * before the first where the file cannot be read.
+   */
+  async *#content(
+    number: number,
+    from: TradePoint,
+    to: TradePoint,
+  ): AsyncGenerator<readonly TradeLogEvent[], { readonly through: TradePoint; readonly reason: string }> {
+    const reading = readBatches(await readWhole(this.#disk, tradeFileName(number)), this.#options.epoch);
+    let through = from;
+    let read = reading.next();
+    for (; read.done !== true && through.seq < to.seq; read = reading.next()) {
+      const batch = read.value;
+      const { seq: last } = through;
+      const events = batch.events.filter(({ seq }) => seq > last && seq <= to.seq);
+      if (batch.through.seq > last) through = batch.through.seq < to.seq ? batch.through : to;
+      if (events.length > 0) yield events;
+    }
+    return { through, reason: (read.done === true ? read.value.problem : null) ?? 'its end is missing' };
+  }
+
+  #note(number: number, events: readonly TradeLogEvent[]): void {
+    this.#spans.set(number, spanOf(events, this.#spans.get(number)));
   }
 
   /** Durable when it resolves. After a rejection it may be called again: it begins another file. */
@@ -194,6 +267,7 @@ export class TradeFiles {
       await open.file.write(frame, open.bytes);
       await open.file.sync();
       open.bytes += frame.length;
+      this.#note(open.number, batch.events);
     } catch (error) {
       // What a failed write or sync left is behind the place where the next file begins.
       await this.#closeFile();
@@ -227,14 +301,14 @@ export class TradeFiles {
       await this.#disk.remove(file.name).catch(() => undefined);
       throw error;
     }
-    this.#open = { file, startMs: after.tsMs, bytes: head.length };
+    this.#open = { number, file, startMs: after.tsMs, bytes: head.length };
     this.#files = [...this.#files, { number, after }];
     return this.#open;
   }
 
   async #continueFile({ number, after }: TradeFile, bytes: number): Promise<void> {
     const file = await this.#disk.open(tradeFileName(number), 'write');
-    this.#open = { file, startMs: after.tsMs, bytes };
+    this.#open = { number, file, startMs: after.tsMs, bytes };
   }
 
   async #closeFile(): Promise<void> {
@@ -270,6 +344,7 @@ export class TradeFiles {
     const file = tradeFileName(number);
     try {
       await this.#disk.remove(file);
+      this.#spans.delete(number);
       return true;
     } catch (error) {
       this.#options.logger.warn({ err: error, file }, 'trade file not removed');
@@ -290,6 +365,22 @@ export class TradeFiles {
     endFrame(this.#buffer, start, FrameType.chunk);
     return this.#buffer.view();
   }
+}
+
+const NO_SPAN: TradeSpan = { lowestBlock: Infinity, highestBlock: -1, lowestTime: Infinity, lowestUndone: Infinity };
+
+/** Of these events and of those before them. */
+export function spanOf(events: readonly TradeLogEvent[], before: TradeSpan = NO_SPAN): TradeSpan {
+  let { lowestBlock, highestBlock, lowestTime, lowestUndone } = before;
+  for (const event of events) {
+    if (event.type === 'TRADES_UNDONE') lowestUndone = Math.min(lowestUndone, event.blockNumber);
+    else {
+      lowestBlock = Math.min(lowestBlock, event.cause.blockNumber);
+      highestBlock = Math.max(highestBlock, event.cause.blockNumber);
+      lowestTime = Math.min(lowestTime, event.trade.time);
+    }
+  }
+  return { lowestBlock, highestBlock, lowestTime, lowestUndone };
 }
 
 function gapThrough({ tsMs }: TradePoint): TradePart {
