@@ -195,9 +195,8 @@ export async function runEngine(options: EngineProcessOptions): Promise<void> {
 
 async function lead(options: EngineProcessOptions, led: Leadership): Promise<void> {
   const { settings, profile, limits, logger, metrics, rpc, cluster, wallet, onFault, stopping } = options;
-  const { term, journal, log, lease, publisher } = led;
+  const { term, journal, log, lease, publisher, times, took } = led;
   const { member } = cluster.options;
-  logger.info({ member, term, index: log.engine.index }, 'leading');
   const directory = path.join(settings.dataDir, profile.name);
   const past = new PastThread(
     { directory, chainId: String(profile.settlement.chainId), profile, limits },
@@ -205,6 +204,7 @@ async function lead(options: EngineProcessOptions, led: Leadership): Promise<voi
     limits,
   );
   const values = await LeaderValues.open(cluster, term, systemClock, limits.clusterRetryMs, onFault);
+  logger.info({ member, term, index: log.engine.index, ...took, ...times.end('state') }, 'leading');
   const logFault = (error: unknown): void => logger.error({ err: error }, 'internal error');
   const core = await openLocalCore(
     {
@@ -227,6 +227,10 @@ async function lead(options: EngineProcessOptions, led: Leadership): Promise<voi
     logFault,
   );
   core.start();
+  void core.ready.then(() => {
+    const { totalMs } = times;
+    logger.info({ member, term, ...times.end('chains'), totalMs }, 'takeover complete');
+  });
   // Opened with the first proof: a cluster begins without keys, and engines make none.
   let opening: Promise<KeyStore> | null = null;
   const openKeys = async (): Promise<KeyStore> => {

@@ -256,6 +256,16 @@ export function isUnserved(error: unknown): boolean {
   return error instanceof errors.NoRespondersError || isUnserved(error.cause);
 }
 
+/** `JetStream system temporarily unavailable`. */
+const UNAVAILABLE = 10008;
+
+/** Whether a request had no answer, or none of servers that can serve it: they may be electing a leader. */
+export function isUnanswered(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  if (error instanceof errors.TimeoutError || isUnserved(error)) return true;
+  return (error as { code?: unknown }).code === UNAVAILABLE || isUnanswered(error.cause);
+}
+
 function withoutPasswords(servers: readonly string[]): string {
   return servers.map((server) => server.replace(/\/\/[^@/]*@/, '//')).join(', ');
 }

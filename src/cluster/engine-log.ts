@@ -15,6 +15,7 @@ import type { LogStream, StreamMessage, TermContent } from './log-stream.js';
 import { ReplicaEngine } from './replica-engine.js';
 import { ReplicatedJournal } from './replicated-journal.js';
 import type { SnapshotSource, StoredSnapshot } from './snapshot-store.js';
+import { TakeoverTimes } from './takeover-times.js';
 
 /** Bounds of what is read, sent and kept; the numbers come from the configuration's limits. */
 export interface ClusterLimits {
@@ -52,6 +53,10 @@ export interface LedLog {
   readonly journal: ReplicatedJournal;
   readonly publisher: GroupPublisher;
   readonly term: number;
+  /** The phases that follow are the caller's. */
+  readonly times: TakeoverTimes;
+  /** How long those took that led here, as fields of a log line. */
+  readonly took: Readonly<Record<'catchUpMs' | 'termMs' | 'logMs', number>>;
 }
 
 /** An engine's own copy of the replicated log: follows it as a standby, then goes on with it as the leader. */
@@ -158,7 +163,9 @@ export class EngineLog {
     onFault: (error: Error) => void,
   ): Promise<LedLog | null> {
     const { stream, member, random, clock, limits } = this.#options;
+    const times = new TakeoverTimes(clock);
     await this.catchUp();
+    const caughtUp = times.end('catchUp');
     const { seq, point } = this.#follower.at;
     const content: TermContent = {
       ...this.#term,
@@ -171,6 +178,7 @@ export class EngineLog {
     if (term === null) return null;
     await this.#follower.reach(term);
     this.#follower.stop();
+    const begun = times.end('term');
     const publisher: GroupPublisher = new GroupPublisher(stream, {
       term,
       lastSeq: term,
@@ -193,7 +201,7 @@ export class EngineLog {
       onDeposed: () =>
         onFault(new ClusterError('DEPOSED', 'the lease was not renewed in time: another engine may lead')),
     });
-    return { log, journal, publisher, term };
+    return { log, journal, publisher, term, times, took: { ...caughtUp, ...begun, ...times.end('log') } };
   }
 
   /** Of a standby; a leader closes its log. */

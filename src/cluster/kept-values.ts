@@ -4,8 +4,8 @@ import { headers } from '@nats-io/transport-node';
 import type { KeyFiles } from '../auth/key-file.js';
 import type { Clock } from '../engine/ports.js';
 import type { KeyValueStore } from '../persistence/disk/disk.js';
-import { pause } from '../system/timers.js';
-import { type ClusterConnection, ClusterError, publishServed, REPLICAS } from './connection.js';
+import { mapLimit, pause } from '../system/timers.js';
+import { type ClusterConnection, ClusterError, isUnanswered, publishServed, REPLICAS } from './connection.js';
 
 const WRONG_LAST_SEQUENCE = 10071;
 const OPERATION = 'KV-Operation';
@@ -32,8 +32,13 @@ export class LeaderValues {
   #lastSeq: number;
   #turn: Promise<void> = Promise.resolve();
   #failed: Error | null = null;
+  readonly #removals: Removal[] = [];
+  #isPurging = false;
 
-  /** To be called by the leader of `term`, and by nobody before it leads. */
+  /**
+   * To be called by the leader of `term`, and by nobody before it leads. Waits while the servers elect a leader of the
+   * bucket: the one before may have gone together with the engine that led.
+   */
   static async open(
     cluster: ClusterConnection,
     term: number,
@@ -41,21 +46,30 @@ export class LeaderValues {
     retryMs: number,
     onFault: (error: Error) => void,
   ): Promise<LeaderValues> {
+    for (;;) {
+      try {
+        return await LeaderValues.#openOnce(cluster, term, clock, retryMs, onFault);
+      } catch (error) {
+        // A deposed leader was faster; it is not after this.
+        const isRejected = error instanceof JetStreamApiError && error.code === WRONG_LAST_SEQUENCE;
+        if (!isRejected && (!isUnanswered(error) || cluster.nats.isClosed())) throw error;
+        if (!isRejected) await pause(clock, retryMs);
+      }
+    }
+  }
+
+  static async #openOnce(...args: Parameters<typeof LeaderValues.open>): Promise<LeaderValues> {
+    const [cluster, term, clock, retryMs, onFault] = args;
     const { js, jsm, names } = cluster;
     await createBucket(cluster, names.stateBucket);
     const stream = `KV_${names.stateBucket}`;
-    for (;;) {
-      const { last_seq: lastSeq } = (await jsm.streams.info(stream)).state;
-      try {
-        const subject = `$KV.${names.stateBucket}.${TERM_KEY}`;
-        const expect = { lastSequence: lastSeq };
-        const { seq } = await publishServed(cluster, () => js.publish(subject, `${term}`, { expect }));
-        return new LeaderValues(cluster, clock, retryMs, onFault, seq, await readAll(cluster, stream));
-      } catch (error) {
-        // A deposed leader was faster; it is not after this.
-        if (!(error instanceof JetStreamApiError) || error.code !== WRONG_LAST_SEQUENCE) throw error;
-      }
-    }
+    const { last_seq: lastSequence } = (await jsm.streams.info(stream)).state;
+    const subject = `$KV.${names.stateBucket}.${TERM_KEY}`;
+    const { seq } = await js.publish(subject, `${term}`, { expect: { lastSequence } });
+    const { values, removals } = await readAll(cluster, stream);
+    const opened = new LeaderValues(cluster, clock, retryMs, onFault, seq, values);
+    for (const removal of removals) opened.#purge(removal);
+    return opened;
   }
 
   private constructor(
@@ -108,6 +122,7 @@ export class LeaderValues {
         const expect = { lastSequence: this.#lastSeq };
         const { seq } = await js.publish(subject, value, { headers: head, msgID, expect });
         this.#lastSeq = seq;
+        if (isRemoval) this.#purge({ subject, seq });
         return;
       } catch (error) {
         const isRejected = error instanceof JetStreamApiError && error.code === WRONG_LAST_SEQUENCE;
@@ -116,6 +131,7 @@ export class LeaderValues {
           .catch(() => undefined);
         if (found?.subject === subject && Buffer.from(found.data).equals(value)) {
           this.#lastSeq += 1;
+          if (isRemoval) this.#purge({ subject, seq: this.#lastSeq });
           return;
         }
         if (isRejected && found != null) {
@@ -127,7 +143,40 @@ export class LeaderValues {
       await pause(this.#clock, this.#retryMs);
     }
   }
+
+  /**
+   * The bucket keeps a message for each value that was ever removed, and a new leader reads all messages: without this a
+   * takeover would read one for each transaction that the wallet ever sent. By its sequence: a change that another
+   * leader made of the same value meanwhile stays.
+   */
+  #purge(removal: Removal): void {
+    if (this.#removals.length < MOST_REMOVALS) this.#removals.push(removal);
+    if (!this.#isPurging) void this.#purgeAll();
+  }
+
+  /** One after another. A removal that fails is left for the next leader. */
+  async #purgeAll(): Promise<void> {
+    const { jsm, nats } = this.#cluster;
+    this.#isPurging = true;
+    for (let next = this.#removals.shift(); next !== undefined && !nats.isClosed(); next = this.#removals.shift()) {
+      const { subject, seq } = next;
+      await jsm.streams.purge(`KV_${this.#bucket}`, { filter: subject, seq: seq + 1 }).catch(() => undefined);
+    }
+    this.#isPurging = false;
+  }
 }
+
+/** The message that says that a value was removed. */
+interface Removal {
+  readonly subject: string;
+  readonly seq: number;
+}
+
+/** Removals that wait to be purged. Beyond it, a server that does not answer leaves them to the next leader. */
+const MOST_REMOVALS = 10_000;
+
+/** Values that are read at the same time: a leader waits for all of them before it takes its first write. */
+const READS_IN_FLIGHT = 64;
 
 const TERM_KEY = 'term';
 
@@ -141,17 +190,22 @@ function nameOf(key: string): string {
 }
 
 /** By the word of the stream's own leader: another replica may be behind. */
-async function readAll({ jsm, names }: ClusterConnection, stream: string): Promise<ReadonlyMap<string, unknown>> {
+async function readAll(
+  { jsm, names }: ClusterConnection,
+  stream: string,
+): Promise<{ readonly values: ReadonlyMap<string, unknown>; readonly removals: readonly Removal[] }> {
   const start = `$KV.${names.stateBucket}.`;
-  const values = new Map<string, unknown>();
   const { state } = await jsm.streams.info(stream, { subjects_filter: '>' });
-  for (const subject of Object.keys(state.subjects ?? {})) {
+  const subjects = Object.keys(state.subjects ?? {}).filter((subject) => subject !== `${start}${TERM_KEY}`);
+  const values = new Map<string, unknown>();
+  const removals: Removal[] = [];
+  await mapLimit(subjects, READS_IN_FLIGHT, async (subject) => {
     const message = await jsm.streams.getMessage(stream, { last_by_subj: subject });
-    const key = subject.slice(start.length);
-    if (message === null || message.data.length === 0 || key === TERM_KEY) continue;
-    values.set(nameOf(key), JSON.parse(message.string()));
-  }
-  return values;
+    if (message === null) return;
+    if (message.data.length === 0) removals.push({ subject, seq: message.seq });
+    else values.set(nameOf(subject.slice(start.length)), JSON.parse(message.string()));
+  });
+  return { values, removals };
 }
 
 /** The files of the API keys, in a bucket that every member reads and `quotebook keys` changes. */

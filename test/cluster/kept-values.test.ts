@@ -1,8 +1,10 @@
+import { headers } from '@nats-io/transport-node';
 import t from 'tap';
 import { IntentLog } from '../../src/chain/wallet/intent-log.js';
 import type { TxIntent } from '../../src/chain/wallet/transaction.js';
 import { LeaderValues } from '../../src/cluster/kept-values.js';
 import { systemClock } from '../../src/system/clock.js';
+import { until } from '../until.js';
 import { connectTo, natsServers } from './nats-servers.js';
 
 const RETRY_MS = 50;
@@ -36,4 +38,39 @@ t.test('a new leader has the intents of the one before, which can change them no
     third.kept.map(({ nonce }) => nonce),
     [9, 10, 11],
   );
+});
+
+t.test('a new leader reads the values that are kept, not a message for each that was ever removed', async (t) => {
+  const servers = await natsServers(t, { servers: 1 });
+  const connect = (member: string) => connectTo(t, servers, { member, unsafe: true });
+  const lead = async (cluster: Awaited<ReturnType<typeof connect>>, term: number) =>
+    new IntentLog(
+      (await LeaderValues.open(cluster, term, systemClock, RETRY_MS, (error) => t.error(error))).of('intents'),
+    );
+  const cluster = await connect('engine-1');
+  const bucket = cluster.names.stateBucket;
+  const messages = async (): Promise<number> => (await cluster.jsm.streams.info(`KV_${bucket}`)).state.messages;
+  const REMOVED = 100;
+  const KEPT = 2;
+  const first = await lead(cluster, 1);
+  for (let nonce = 0; nonce < REMOVED + KEPT; nonce += 1) {
+    await first.write(intent(nonce));
+    if (nonce < REMOVED) await first.forget(nonce);
+  }
+  await until(async () => (await messages()) === KEPT + 1);
+  // What a leader before this one, or one that was killed, left.
+  const removal = headers();
+  removal.set('KV-Operation', 'DEL');
+  for (let nonce = 1_000; nonce < 1_000 + REMOVED; nonce += 1) {
+    await cluster.js.publish(`$KV.${bucket}.intents/${nonce}`, '', { headers: removal });
+  }
+  await lead(await connect('engine-2'), 2);
+  await until(async () => (await messages()) === KEPT + 1);
+
+  const third = await connect('engine-3');
+  const { outMsgs } = third.nats.stats();
+  const { kept } = await lead(third, 3);
+  const requests = third.nats.stats().outMsgs - outMsgs;
+  t.strictSame(kept, [intent(REMOVED), intent(REMOVED + 1)]);
+  t.ok(requests < 20, `${requests} requests after ${2 * REMOVED} removals`);
 });

@@ -18,7 +18,7 @@ export interface FollowTiming extends BackoffBounds {
 }
 
 export interface FollowListener {
-  /** Both chains have been read to their heads for the first time. */
+  /** Both chains have been read to their heads, and every order that was known before was checked since the start. */
   onCaughtUp(): void;
   onFailure(error: Error, failures: number): void;
   /** A look at both chains went well. */
@@ -40,7 +40,9 @@ export class BookFollower {
   #wanted = false;
   #caughtUp = false;
   #running: Promise<void> | null = null;
-  #sweep: Iterator<Order> | null = null;
+  /** The orders of the sweep under way, of which `#swept` were checked; null: the next sweep is not due. */
+  #sweep: readonly Order[] | null = null;
+  #swept = 0;
   #sweptAtMs: number;
 
   constructor(
@@ -134,33 +136,31 @@ export class BookFollower {
       this.listener.onProgress(position, this.stream.position);
       return false;
     }
+    await this.#sweepSlice();
     if (!this.#caughtUp) {
-      await this.settlement.check([...this.orders()]);
+      if (this.#sweep !== null) return false;
       this.#caughtUp = true;
       this.listener.onCaughtUp();
     }
-    await this.#sweepSlice();
     return this.settlement.checkWaiting();
   }
 
-  /** A few orders each round, so that a sweep never stands in the way of an event. */
+  /** A few orders each round, so that a sweep never delays an event by more than a slice, the first one included. */
   async #sweepSlice(): Promise<void> {
     const now = this.clock.monotonicMs();
     if (this.#sweep === null) {
-      if (now - this.#sweptAtMs < this.timing.sweepMs) return;
+      if (this.#caughtUp && now - this.#sweptAtMs < this.timing.sweepMs) return;
       this.#sweptAtMs = now;
-      this.#sweep = [...this.orders()].values();
+      this.#sweep = [...this.orders()];
+      this.#swept = 0;
     }
-    const slice: Order[] = [];
-    while (slice.length < this.timing.sweepSlice) {
-      const next = this.#sweep.next();
-      if (next.done === true) {
-        this.#sweep = null;
-        break;
-      }
-      slice.push(next.value);
-    }
-    await this.settlement.check(slice);
+    const orders = this.#sweep;
+    const slice = orders.slice(this.#swept, this.#swept + this.timing.sweepSlice);
+    // A later sweep passes over a slice that failed; the first one has to check every order.
+    if (!this.#caughtUp) await this.settlement.check(slice);
+    this.#swept += slice.length;
+    if (this.#swept === orders.length) this.#sweep = null;
+    if (this.#caughtUp) await this.settlement.check(slice);
   }
 
   /** Yields to the event loop even with no delay: the log is written in that turn. */

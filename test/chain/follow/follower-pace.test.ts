@@ -20,7 +20,9 @@ function following(
     enter = async () => true,
     unit = (): number => 1,
     isHeard = { settlement: false, stream: false },
+    check = async (): Promise<void> => undefined,
     pace: atPace = pace,
+    orders = [] as readonly Order[],
   } = {},
 ) {
   const seen = { steps: 0, failures: [] as number[], progress: 0, stopped: false };
@@ -34,15 +36,16 @@ function following(
     },
     checkWaiting: () => Promise.resolve(true),
     askAgain: () => isHeard.settlement,
-    async check(orders: readonly Order[]) {
-      if (orders.length > 0) checks.push(orders.length);
+    async check(slice: readonly Order[]) {
+      if (slice.length > 0) checks.push(slice.length);
+      await check();
     },
   };
   const stream = { position: POSITION, look, enter, askAgain: () => isHeard.stream };
   const follower = new BookFollower(
     settlement,
     stream,
-    () => ORDERS,
+    () => orders,
     { stop: () => (seen.stopped = true) },
     clock,
     { bytes: () => new Uint8Array(), unit },
@@ -132,15 +135,50 @@ t.test('the follower reports progress after each range', async (t) => {
 });
 
 t.test('all orders are checked when both chains are read, and then in slices once in a while', async (t) => {
-  const { checks, passes } = following();
+  const { checks, passes } = following(undefined, { orders: ORDERS });
+  const first = [2, 2, 1];
   await passes(0);
-  t.strictSame(checks, [5]);
+  t.strictSame(checks, first);
   for (let passed = 0; passed < 900; passed += 100) await passes(100);
-  t.strictSame(checks, [5]);
+  t.strictSame(checks, first);
   for (let rounds = 0; rounds < 3; rounds++) await passes(100);
-  t.strictSame(checks, [5, 2, 2, 1]);
+  t.strictSame(checks, [...first, 2, 2, 1]);
   await passes(100);
-  t.strictSame(checks, [5, 2, 2, 1]);
+  t.strictSame(checks, [...first, 2, 2, 1]);
+});
+
+t.test(
+  'a start reads the stream between the slices of its first check, and has caught up after the last',
+  async (t) => {
+    const entered: { readonly checks: number; readonly caughtUp: boolean }[] = [];
+    const { checks, follower, passes } = following(undefined, {
+      orders: ORDERS,
+      async enter() {
+        entered.push({ checks: checks.length, caughtUp: follower.caughtUp });
+        return true;
+      },
+    });
+    await passes(0);
+    t.strictSame(
+      entered.slice(0, 3),
+      [0, 1, 2].map((slices) => ({ checks: slices, caughtUp: false })),
+    );
+    t.ok(follower.caughtUp);
+  },
+);
+
+t.test('a slice of the first check that failed is checked again before the start has caught up', async (t) => {
+  let refused = 1;
+  const { checks, follower, passes } = following(undefined, {
+    orders: ORDERS,
+    async check() {
+      if (checks.length === 2 && refused-- > 0) throw new Error('the node does not answer');
+    },
+  });
+  await passes(0);
+  t.strictSame([checks, follower.caughtUp], [[2, 2], false]);
+  await passes(pace.backoffMs);
+  t.strictSame([checks, follower.caughtUp], [[2, 2, 2, 1], true]);
 });
 
 t.test('while one chain fails, the other is looked at often enough not to count as silent', async (t) => {
