@@ -26,6 +26,8 @@ interface Received extends RequestedQuote, Request {
   readonly row: HTMLTableRowElement;
   readonly price: HTMLInputElement;
   readonly state: HTMLElement;
+  /** Nobody can answer it any more. */
+  isOver: boolean;
 }
 
 /** A request, whether it was pushed or read. */
@@ -60,6 +62,7 @@ export class InboxView {
   readonly #received: Received[] = [];
   #client: OrderbookClient | null = null;
   #wallet: Wallet | null = null;
+  #canPublish = true;
 
   constructor(parts: InboxParts) {
     this.#parts = parts;
@@ -125,11 +128,24 @@ export class InboxView {
         ['Edit', () => this.#parts.onEdit(poolAddress, received)],
       ],
     );
-    const received: Received = { ...request, row, price, state };
+    const received: Received = { ...request, row, price, state, isOver: false };
+    this.#enable(received);
     if (this.#received.length === 0) this.#body.replaceChildren();
     this.#received.unshift(received);
     this.#body.prepend(row);
     for (const old of this.#received.splice(KEPT)) old.row.remove();
+  }
+
+  /** Whether the server publishes answers now. */
+  allow(canPublish: boolean): void {
+    this.#canPublish = canPublish;
+    for (const received of this.#received) this.#enable(received);
+  }
+
+  #enable({ row, isOver }: Received): void {
+    const [answer, edit] = row.querySelectorAll('button');
+    if (answer !== undefined) answer.disabled = isOver || !this.#canPublish;
+    if (edit !== undefined) edit.disabled = isOver;
   }
 
   /** The key may not follow the requests of all takers, or may. */
@@ -146,7 +162,8 @@ export class InboxView {
     const received = this.#received.find((each) => each.rfqId === rfqId);
     if (received === undefined) return;
     const isOver = status === 'filled' || status === 'cancelled' || status === 'expired';
-    for (const button of received.row.querySelectorAll('button')) button.disabled = isOver;
+    received.isOver = isOver;
+    this.#enable(received);
     setText(received.state, isOver ? status : `${quotes} ${quotes === 1 ? 'quote' : 'quotes'}`);
     if (!isOver) void this.#showRank(received);
   }

@@ -39,6 +39,8 @@ export class QuoteView {
   #pool: Pool | null = null;
   #wallet: Wallet | null = null;
   #taker: Hex | null = null;
+  #isBusy = false;
+  #canPublish = true;
 
   constructor(parts: QuoteParts) {
     this.#parts = parts;
@@ -62,6 +64,17 @@ export class QuoteView {
     for (const side of ['bid', 'ask']) setText(byId(`quote-${side}-unit`), premiumToken(pool));
     setText(this.#button, wallet === null ? 'Connect a wallet to quote' : 'Sign and place');
     this.#approve.hidden = true;
+    this.#enable();
+  }
+
+  /** Whether the server publishes quotes now. */
+  allow(canPublish: boolean): void {
+    this.#canPublish = canPublish;
+    this.#enable();
+  }
+
+  #enable(): void {
+    this.#button.disabled = this.#isBusy || (!this.#canPublish && this.#wallet !== null);
   }
 
   /** Prepares the answer to a request of the pool that is open. */
@@ -129,14 +142,16 @@ export class QuoteView {
   }
 
   async #while(work: () => Promise<string>): Promise<void> {
-    this.#button.disabled = true;
+    this.#isBusy = true;
+    this.#enable();
     setText(byId('quote-note'), 'Waiting…');
     try {
       setText(byId('quote-note'), await work());
     } catch (error) {
       setText(byId('quote-note'), problemText(error));
     }
-    this.#button.disabled = false;
+    this.#isBusy = false;
+    this.#enable();
   }
 }
 

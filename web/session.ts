@@ -166,7 +166,9 @@ export class Session {
     });
     client.onHeartbeat(({ chains, seq, books, serverTimeMs }) => {
       this.#clock.hear(serverTimeMs);
-      this.#status.showChains(chains);
+      const canPublish = this.#status.showChains(chains);
+      this.#quote.allow(canPublish);
+      this.#inbox.allow(canPublish);
       if (books.length > 0) this.#isChecked = this.#book?.state === 'LIVE';
       this.#status.showFeed(seq, this.#isChecked);
     });

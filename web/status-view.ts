@@ -18,6 +18,8 @@ export class StatusView {
   readonly #outage = byId('outage');
   readonly #delaysMs: number[] = [];
   #lostAtMs: number | null = null;
+  /** Why the book does not follow a chain; null: it follows both. */
+  #late: { readonly sinceMs: number; readonly text: string } | null = null;
   #timer: ReturnType<typeof setInterval> | undefined;
 
   /** An event of the feed has come. */
@@ -35,23 +37,28 @@ export class StatusView {
     element.title = 'Last event, the delay from the server to here by both clocks, and whether the book has its hash';
   }
 
-  /** Says since when the connection is lost, and when the next attempt is; `nextAttemptMs` is Unix time. */
+  /**
+   * Says since when the connection is lost, and when the next attempt is; `nextAttemptMs` is Unix time. With a
+   * connection it says since when the book does not follow a chain.
+   */
   #showOutage(nextAttemptMs: () => number | null): void {
-    if (this.#lostAtMs === null) return;
+    this.#outage.hidden = this.#lostAtMs === null && this.#late === null;
+    if (this.#lostAtMs === null) {
+      if (this.#late !== null) setText(this.#outage, this.#late.text);
+      return;
+    }
     const next = nextAttemptMs();
     const soon =
       next === null || next <= Date.now()
         ? 'Trying again now.'
         : `Next attempt in ${durationText(next - Date.now() + 999)}.`;
     setText(this.#outage, `No connection since ${timeText(this.#lostAtMs)}. ${soon} What is shown is from then.`);
-    this.#outage.hidden = false;
   }
 
   showConnection(state: ConnectionState, nextAttemptMs: () => number | null): void {
     if (state === 'OPEN' || state === 'UNAUTHORIZED' || state === 'CLOSED') {
       clearInterval(this.#timer);
       this.#lostAtMs = null;
-      this.#outage.hidden = true;
     } else if (state === 'WAITING' && this.#lostAtMs === null) {
       this.#lostAtMs = Date.now();
       clearInterval(this.#timer);
@@ -65,10 +72,19 @@ export class StatusView {
     if (state !== 'OPEN') byId('chains').setAttribute('aria-busy', 'true');
   }
 
-  showChains({ settlement, stream }: HeartbeatMessage['chains']): void {
+  /** True: the book follows both chains, so that the server publishes quotes. */
+  showChains({ settlement, stream }: HeartbeatMessage['chains']): boolean {
     showChain(byId('settlement'), settlement);
     showChain(byId('stream'), stream);
     byId('chains').setAttribute('aria-busy', 'false');
+    const reasons = [...new Set([settlement.stale, stream.stale].filter((reason) => reason !== null))];
+    const sinceMs = this.#late?.sinceMs ?? Date.now();
+    const text =
+      `The book has not followed the chain since ${timeText(sinceMs)} (${reasons.join('; ')}). ` +
+      'What is shown may be old, and no quote can be placed.';
+    this.#late = reasons.length === 0 ? null : { sinceMs, text };
+    this.#showOutage(() => null);
+    return this.#late === null;
   }
 }
 
