@@ -56,6 +56,8 @@ const TIMEOUT_MS = 30_000;
 const LEVEL_MS = 60_000;
 const MAX_SHOWN = 20;
 const SOCKETS = 2;
+/** Longer than any run: an expired quote would be missing in the book and not in the reading of the chain. */
+const QUOTE_LIFE_SECONDS = 86_400;
 /** Of the local chain: each has one transaction. */
 const BLOCKS_AT_ONCE = 2_000n;
 
@@ -75,6 +77,8 @@ export class History {
   readonly #running: Promise<void>[] = [];
   /** When each write that has no answer yet was first sent. */
   readonly #pending = new Set<{ readonly startMs: number }>();
+  /** Of each event, as the first observer saw it: observers of the same share it, so that long runs fit into memory. */
+  readonly #texts = new Map<number, string>();
   #isStopped = false;
   #salt = 1;
 
@@ -122,8 +126,12 @@ export class History {
   /** The longest time that a client had to try until its write was acknowledged, of those with an end after `sinceMs`. */
   longestWriteMs(sinceMs = 0): number {
     const nowMs = performance.now();
-    const done = this.acknowledged.filter(({ endMs }) => endMs >= sinceMs).map(({ startMs, endMs }) => endMs - startMs);
-    return Math.round(Math.max(0, ...done, ...[...this.#pending].map(({ startMs }) => nowMs - startMs)));
+    let longestMs = 0;
+    for (const { startMs, endMs } of this.acknowledged) {
+      if (endMs >= sinceMs) longestMs = Math.max(longestMs, endMs - startMs);
+    }
+    for (const { startMs } of this.#pending) longestMs = Math.max(longestMs, nowMs - startMs);
+    return Math.round(longestMs);
   }
 
   get summary(): string {
@@ -236,7 +244,13 @@ export class History {
     const pool = pools[writer % pools.length];
     if (account === undefined || pool === undefined) throw new Error('the local chain has accounts and pools');
     for (let n = 0; !this.#isStopped; n += 1) {
-      const terms = { salt: Date.now() * 1000 + this.#salt++, price: BigInt(10 ** 16 + n), size: 10n ** 15n };
+      const nowMs = Date.now();
+      const terms = {
+        salt: nowMs * 1000 + this.#salt++,
+        price: BigInt(10 ** 16 + n),
+        size: 10n ** 15n,
+        deadline: Math.floor(nowMs / 1000) + QUOTE_LIFE_SECONDS,
+      };
       const poolKey = { ...pool.poolKey, strike: BigInt(pool.poolKey.strike) };
       const quote = await signQuote(account.privateKey, { ...pool, poolKey }, terms, chainId);
       await this.#post(quote, writer + n);
@@ -333,7 +347,7 @@ export class History {
     }
     const page = (await response.json()) as EventsPage;
     reader.epochs.add(page.epoch);
-    reader.events.push(...page.messages.map((message) => seen(message, reader.endSeq)));
+    reader.events.push(...page.messages.map((message) => this.#seen(message, reader.endSeq)));
     reader.endSeq = page.seq;
     return page.more;
   }
@@ -389,9 +403,19 @@ export class History {
         if (observer.events.length === 0) observer.fromSeq = message.body.seq;
       }
       if (message.type === 'HEARTBEAT' && observer.epochs.size > 0) observer.completeSeq = message.seq;
-      if ('prevSeq' in message) observer.events.push(seen(message as EventMessage, observer.completeSeq));
+      if ('prevSeq' in message) observer.events.push(this.#seen(message as EventMessage, observer.completeSeq));
     }
     if (reader.canResume) observer.endSeq = reader.seq;
+  }
+
+  /** `key` and `prevSeq` are of the filter and of where a page began, not of the event. */
+  #seen(message: EventMessage, completeSeq: number): SeenEvent {
+    const { seq, prevSeq, type, body } = message;
+    const own = JSON.stringify({ ...message, key: undefined, prevSeq: undefined });
+    const first = this.#texts.get(seq);
+    if (first === undefined) this.#texts.set(seq, own);
+    const text = first === own ? first : own;
+    return { seq, prevSeq, completeSeq, type, quoteId: body.quoteId ?? '', text, atMs: performance.now() };
   }
 
   #fetch(url: string, init: RequestInit, headers: Record<string, string> = {}): Promise<Response> {
@@ -401,13 +425,6 @@ export class History {
       signal: AbortSignal.timeout(TIMEOUT_MS),
     });
   }
-}
-
-/** `key` and `prevSeq` are of the filter and of where a page began, not of the event. */
-function seen(message: EventMessage, completeSeq: number): SeenEvent {
-  const { seq, prevSeq, type, body } = message;
-  const text = JSON.stringify({ ...message, key: undefined, prevSeq: undefined });
-  return { seq, prevSeq, completeSeq, type, quoteId: body.quoteId ?? '', text, atMs: performance.now() };
 }
 
 function bookOf(source: string, quotes: Parameters<typeof quotesHash>[0]): FinalBook {

@@ -8,12 +8,24 @@ type Level = PriceLevelsJson['bids'][number];
 
 const MODULUS = 1n << 256n;
 
+type HashedQuote = Pick<OrderbookQuote, 'quoteId' | 'fillableSize'>;
+
+/** What each quote adds to the hash of its book: a heartbeat of 20,000 quotes would take 0.3 s without. */
+const hashTerms = new WeakMap<HashedQuote, HashedQuote & { readonly term: bigint }>();
+
+function hashTerm(quote: HashedQuote): bigint {
+  const { quoteId, fillableSize } = quote;
+  const known = hashTerms.get(quote);
+  if (known?.quoteId === quoteId && known.fillableSize === fillableSize) return known.term;
+  const term = BigInt(keccak256(concat([quoteId, numberToHex(BigInt(fillableSize), { size: 32 })])));
+  hashTerms.set(quote, { quoteId, fillableSize, term });
+  return term;
+}
+
 /** As docs/reference/api.md says it, from the wire's own values. */
-export function quotesHash(quotes: Iterable<Pick<OrderbookQuote, 'quoteId' | 'fillableSize'>>): Hex {
+export function quotesHash(quotes: Iterable<HashedQuote>): Hex {
   let sum = 0n;
-  for (const { quoteId, fillableSize } of quotes) {
-    sum += BigInt(keccak256(concat([quoteId, numberToHex(BigInt(fillableSize), { size: 32 })])));
-  }
+  for (const quote of quotes) sum += hashTerm(quote);
   return numberToHex(sum % MODULUS, { size: 32 });
 }
 
