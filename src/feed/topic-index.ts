@@ -67,24 +67,8 @@ export class TopicIndex {
     if (this.#byName.size === 0) return names;
     const byPool = this.#byPrefix.get(this.#prefixes[route.channel]);
     if (byPool === undefined) return names;
-    for (const pool of [route.poolAddress, '*']) {
-      const bySide = byPool.get(pool);
-      if (bySide === undefined) continue;
-      for (const side of [route.side, '*']) {
-        const byTaker = bySide.get(side);
-        if (byTaker === undefined) continue;
-        for (const taker of [route.taker, '*']) {
-          const providers = byTaker.get(taker);
-          if (providers === undefined) continue;
-          if (route.channel === 'RFQ') {
-            collectRfq(names, providers, route);
-            continue;
-          }
-          collect(names, providers.get(null), route.size);
-          if (route.provider !== null) collect(names, providers.get(route.provider), route.size);
-        }
-      }
-    }
+    collectOfPool(names, byPool.get(route.poolAddress), route);
+    collectOfPool(names, byPool.get('*'), route);
     return names;
   }
 
@@ -132,6 +116,27 @@ function inside<K, V>(map: Map<K, V>, key: K, make: () => V): V {
 function topicName(key: string, { provider, minSize }: Narrowing): string {
   if (provider === null && minSize === 0n) return key;
   return `${key}?provider=${provider ?? '*'}&size=${minSize}`;
+}
+
+// Called for every event: loops over the two values of each part would make seven arrays for it.
+
+function collectOfPool(names: string[], bySide: BySide | undefined, route: EventRoute): void {
+  if (bySide === undefined) return;
+  collectOfSide(names, bySide.get(route.side), route);
+  collectOfSide(names, bySide.get('*'), route);
+}
+
+function collectOfSide(names: string[], byTaker: ByTaker | undefined, route: EventRoute): void {
+  if (byTaker === undefined) return;
+  collectOfTaker(names, byTaker.get(route.taker), route);
+  collectOfTaker(names, byTaker.get('*'), route);
+}
+
+function collectOfTaker(names: string[], providers: ByProvider | undefined, route: EventRoute): void {
+  if (providers === undefined) return;
+  if (route.channel === 'RFQ') return collectRfq(names, providers, route);
+  collect(names, providers.get(null), route.size);
+  if (route.provider !== null) collect(names, providers.get(route.provider), route.size);
 }
 
 /** A request for some makers goes to those alone who name themselves; any other to everyone. */

@@ -42,7 +42,7 @@ export class QuoteJson {
   }
 
   /** The same, where many are written together. */
-  write(out: AsciiWriter, { quote }: Order, fillableSize: bigint): void {
+  write(out: Pick<AsciiWriter, 'write'>, { quote }: Order, fillableSize: bigint): void {
     out.write(this.#headOf(quote).text);
     out.write(String(fillableSize));
     out.write('"}');
@@ -167,5 +167,41 @@ export class AsciiWriter {
     const larger = Buffer.allocUnsafeSlow(Math.max(needed, 2 * this.#bytes.length));
     this.#bytes.copy(larger, 0, 0, this.#length);
     this.#bytes = larger;
+  }
+}
+
+/** Memory that about sixty messages share. */
+const SHARED_BYTES = 64 << 10;
+
+/**
+ * Puts texts together to messages of ASCII. Many messages lie in one piece of memory, and none is written over: a
+ * network may keep a message. What is put together here is never one text, which V8 would copy before it is encoded.
+ */
+export class AsciiMessages {
+  #bytes = Buffer.allocUnsafeSlow(SHARED_BYTES);
+  #start = 0;
+  #end = 0;
+
+  /** Appends to the message that is being put together. */
+  write(text: string): void {
+    if (this.#end + text.length > this.#bytes.length) this.#renew(text.length);
+    this.#end += this.#bytes.write(text, this.#end, 'latin1');
+  }
+
+  /** The message; what is written next belongs to another one. */
+  take(): Uint8Array {
+    // Not a Buffer: its views take three times as long to make.
+    const message = new Uint8Array(this.#bytes.buffer, this.#bytes.byteOffset + this.#start, this.#end - this.#start);
+    this.#start = this.#end;
+    return message;
+  }
+
+  #renew(needed: number): void {
+    const begun = this.#bytes.subarray(this.#start, this.#end);
+    const larger = Buffer.allocUnsafeSlow(Math.max(SHARED_BYTES, 2 * (begun.length + needed)));
+    begun.copy(larger);
+    this.#bytes = larger;
+    this.#start = 0;
+    this.#end = begun.length;
   }
 }

@@ -5,7 +5,7 @@ import { routeOf } from '../feed/filters.js';
 import type { Publish } from '../feed/quote-topics.js';
 import type { TopicIndex } from '../feed/topic-index.js';
 import { formatExpiration, parseExpiration } from '../wire/expiration.js';
-import type { QuoteJson } from '../wire/quote-json.js';
+import { AsciiMessages, type QuoteJson } from '../wire/quote-json.js';
 import { type ReadableJson, readPoolKey, tradeSizeText } from '../wire/readable.js';
 import type { RfqMessage } from './messages.js';
 
@@ -17,12 +17,15 @@ export interface PushForm {
   fill(size: bigint): string;
   /** The body of a request for quotes; null: this form has none for it. */
   rfq(rfq: Rfq): string | null;
+  /** As `quote`, piece by piece; absent: a quote may hold more than ASCII. */
+  write?(out: AsciiMessages, order: Order, fillableSize: bigint): void;
 }
 
 /** Quotes in smallest units, requests for quotes as they were sent. */
-export function plainForm(quotes: Pick<QuoteJson, 'encode'>): PushForm {
+export function plainForm(quotes: Pick<QuoteJson, 'encode' | 'write'>): PushForm {
   return {
     quote: (order, fillableSize) => quotes.encode(order, fillableSize),
+    write: (out, order, fillableSize) => quotes.write(out, order, fillableSize),
     fill: (size) => `"size":"${size}"`,
     rfq: ({ body }) => body,
   };
@@ -61,6 +64,7 @@ export class PlainPublisher {
   readonly #topics: TopicIndex;
   readonly #form: PushForm;
   readonly #publish: Publish;
+  readonly #ascii = new AsciiMessages();
 
   constructor(topics: TopicIndex, form: PushForm, publish: Publish) {
     this.#topics = topics;
@@ -79,10 +83,19 @@ export class PlainPublisher {
     if (route === null) return;
     const topics = this.#topics.match(route);
     if (topics.length === 0) return;
-    for (const text of plainMessagesOf(event, this.#form)) {
-      const message = Buffer.from(text);
-      for (const topic of topics) this.#publish(topic, message, false);
+    for (const message of messagesOf(event, this.#form)) {
+      const bytes = this.#bytesOf(message);
+      for (const topic of topics) this.#publish(topic, bytes, false);
     }
+  }
+
+  #bytesOf({ head, quote, tail }: PlainMessage): Uint8Array {
+    const form = this.#form;
+    if (quote === null || form.write === undefined) return Buffer.from(textOf({ head, quote, tail }, form));
+    this.#ascii.write(head);
+    form.write(this.#ascii, quote.order, quote.fillableSize);
+    this.#ascii.write(tail);
+    return this.#ascii.take();
   }
 }
 
@@ -91,31 +104,52 @@ export class PlainPublisher {
  * posted, one that leaves is deleted, for any reason. Events of quotes outside the book have no message.
  */
 export function plainMessagesOf(event: EngineEvent, form: PushForm): string[] {
+  return messagesOf(event, form).map((message) => textOf(message, form));
+}
+
+/** A message in pieces. */
+interface PlainMessage {
+  readonly head: string;
+  /** Between the two; null: nothing. */
+  readonly quote: QuoteAtEvent | null;
+  readonly tail: string;
+}
+
+interface QuoteAtEvent {
+  readonly order: Order;
+  readonly fillableSize: bigint;
+}
+
+function textOf({ head, quote, tail }: PlainMessage, form: PushForm): string {
+  return quote === null ? head + tail : `${head}${form.quote(quote.order, quote.fillableSize)}${tail}`;
+}
+
+function messagesOf(event: EngineEvent, form: PushForm): PlainMessage[] {
   switch (event.type) {
     case 'QUOTE_POSTED':
-      return event.reason === null ? [posted(event, form)] : [];
+      return event.reason === null ? [posted(event)] : [];
     case 'QUOTE_FILLED':
-      return event.valid ? [filled(event, form)] : [];
+      return event.valid ? [filled(event, event.size, form)] : [];
     case 'QUOTE_REMOVED':
-      return event.valid ? [deleted(event, form)] : [];
+      return event.valid ? [deleted(event)] : [];
     case 'QUOTE_INVALIDATED':
-      return [deleted(event, form)];
+      return [deleted(event)];
     case 'QUOTE_REVALIDATED':
-      return [posted(event, form)];
+      return [posted(event)];
     case 'QUOTE_RESTATED': {
-      const before = event.wasValid ? [deleted(event, form)] : [];
-      const after = event.reason === null ? [posted(event, form)] : [];
+      const before = event.wasValid ? [deleted(event)] : [];
+      const after = event.reason === null ? [posted(event)] : [];
       return [...before, ...after];
     }
     case 'QUOTE_WITHDRAWN':
-      return event.valid ? [deleted(event, form)] : [];
+      return event.valid ? [deleted(event)] : [];
     case 'QUOTE_RESTORED':
-      return event.reason === null ? [posted(event, form)] : [];
+      return event.reason === null ? [posted(event)] : [];
     case 'WITHDRAWN_QUOTE_FILLED':
-      return [filled({ ...event, fillableSize: 0n }, form)];
+      return [filled({ order: event.order, fillableSize: 0n }, event.size, form)];
     case 'RFQ_PUBLISHED': {
       const body = form.rfq(event.rfq);
-      return body === null ? [] : [`{"type":"RFQ","body":${body}}`];
+      return body === null ? [] : [{ head: `{"type":"RFQ","body":${body}`, quote: null, tail: '}' }];
     }
     case 'RFQ_CHANGED':
     case 'POOL_DEPLOYED':
@@ -127,19 +161,14 @@ export function plainMessagesOf(event: EngineEvent, form: PushForm): string[] {
   }
 }
 
-interface QuoteAtEvent {
-  readonly order: Order;
-  readonly fillableSize: bigint;
+function posted(quote: QuoteAtEvent): PlainMessage {
+  return { head: '{"type":"POST_QUOTE","body":', quote, tail: '}' };
 }
 
-function posted({ order, fillableSize }: QuoteAtEvent, form: PushForm): string {
-  return `{"type":"POST_QUOTE","body":${form.quote(order, fillableSize)}}`;
+function filled(quote: QuoteAtEvent, size: bigint, form: PushForm): PlainMessage {
+  return { head: '{"type":"FILL_QUOTE","body":', quote, tail: `,${form.fill(size)}}` };
 }
 
-function filled({ order, fillableSize, size }: QuoteAtEvent & { readonly size: bigint }, form: PushForm): string {
-  return `{"type":"FILL_QUOTE","body":${form.quote(order, fillableSize)},${form.fill(size)}}`;
-}
-
-function deleted({ order, fillableSize }: QuoteAtEvent, form: PushForm): string {
-  return `{"type":"DELETE_QUOTE","body":${form.quote(order, fillableSize)}}`;
+function deleted(quote: QuoteAtEvent): PlainMessage {
+  return { head: '{"type":"DELETE_QUOTE","body":', quote, tail: '}' };
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import t from 'tap';
 import type { Order, Quote } from '../../src/engine/quote.js';
 import { OrderbookQuote } from '../../src/wire/orderbook.js';
-import { AsciiWriter, QuoteJson } from '../../src/wire/quote-json.js';
+import { AsciiMessages, AsciiWriter, QuoteJson } from '../../src/wire/quote-json.js';
 import { compile } from '../../src/wire/validation.js';
 import { orderbookQuote } from './samples.js';
 
@@ -77,4 +77,18 @@ t.test('what outgrows its room stays whole, however it comes', async (t) => {
   for (const capacity of [1, 2, 10, 3_889]) t.equal(written(capacity, long), long.join(''), `from ${capacity} bytes`);
   const large = 'x'.repeat(10_000);
   t.equal(written(4, ['ab', large, 'c']), `ab${large}c`, 'more at once than twice the room');
+});
+
+t.test('messages in shared memory stay as they are, whatever is written after them', async (t) => {
+  const messages = new AsciiMessages();
+  const texts = ['', 'a', 'x'.repeat(40_000), 'y'.repeat(40_000), 'z'.repeat(300_000), 'b'];
+  const taken = texts.map((text) => {
+    // In pieces, the second of which may not fit beside the first.
+    for (const piece of [text.slice(0, 3), text.slice(3)]) messages.write(piece);
+    return messages.take();
+  });
+  t.same(
+    taken.map((message) => Buffer.from(message).toString()),
+    texts,
+  );
 });
