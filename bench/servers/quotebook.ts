@@ -109,8 +109,8 @@ async function fillPool({ pool, quotes, deadline }: QuotebookDialogue['FILL_POOL
   for (let i = 0; i < quotes; i++) {
     const n = FIRST_RESTING + resting++;
     const price = BigInt(1 + i) * 10n ** 13n;
-    const quote = quoteOf({ n, pool: into, price, isBuy: false, provider: makerOf(n % MAKERS) });
-    enterQuote(chains(), deadline === undefined ? quote : { ...quote, deadline });
+    const terms = { n, pool: into, price, isBuy: false, provider: makerOf(n % MAKERS) };
+    enterQuote(chains(), quoteOf(deadline === undefined ? terms : { ...terms, deadline }));
   }
   await journal.flush();
   return null;

@@ -1,3 +1,4 @@
+import { publishedQuote } from '../../src/chain/contracts/quote-types.js';
 import { ZERO_ADDRESS, type Hex, type Pool, type Quote } from '../../src/engine/quote.js';
 
 /** Engine time at which the workloads begin, Unix seconds. */
@@ -62,29 +63,31 @@ export interface QuoteTerms {
   readonly isBuy: boolean;
   readonly provider: Hex;
   readonly taker?: Hex;
+  /** Unix seconds; an hour and up to ten minutes after START_SECONDS unless it is said. */
+  readonly deadline?: number;
 }
 
 /** A quote as it comes off the chain; its signature is not one, which the engine does not look at. */
 export function quoteOf(terms: QuoteTerms): Quote {
   const { n, pool, price, size = CONTRACT, isBuy, provider, taker = ZERO_ADDRESS } = terms;
+  const { deadline = START_SECONDS + 3600 + (n % 600) } = terms;
   // Ids are digests: their digits are spread as a hash table meets them.
   const words = SPREADERS.map((odd) => (Math.imul(n + 1, odd) >>> 0).toString(16).padStart(8, '0'));
-  return {
+  const signed = {
+    quoteId: inOnePiece(`0x${words.join('')}`),
     pool,
     provider,
     taker,
     price,
     size,
     isBuy,
-    deadline: START_SECONDS + 3600 + (n % 600),
+    deadline,
     salt: 1_000_000_000 + n,
     signature: { r: hex(n + 1, 64), s: hex(n + 2, 64), v: 27 },
-    quoteId: inOnePiece(`0x${words.join('')}`),
-    ts: START_SECONDS,
-    origin: {
-      blockNumber: 1000 + Math.floor(n / QUOTES_PER_BLOCK),
-      txHash: hex(n + 3, 64),
-      logIndex: n % QUOTES_PER_BLOCK,
-    },
   };
+  return publishedQuote(signed, START_SECONDS, {
+    blockNumber: 1000 + Math.floor(n / QUOTES_PER_BLOCK),
+    txHash: hex(n + 3, 64),
+    logIndex: n % QUOTES_PER_BLOCK,
+  });
 }

@@ -3,8 +3,9 @@ import type { ChainTrail } from './chain-trail.js';
 import type { ChainPosition, ChainRole } from './command.js';
 import { type BookOrder, compareAge } from './order-book.js';
 import type { OrderStore } from './order-store.js';
+import { PackedQuote, packedWords } from './packed-quote.js';
 import { byDeployment, type DeployedPool, type PoolRegistry } from './pool-registry.js';
-import type { Hex, InvalidReason, Pool, PoolKey, Quote } from './quote.js';
+import type { Hex, InvalidReason, Pool, PoolKey } from './quote.js';
 import { SpentNonce, Withdrawal } from './withdrawals.js';
 import type { AuthorizationRow, FillLimitRow, Protections } from './protections.js';
 import type { RfqRow, RfqStore } from './rfq-store.js';
@@ -211,6 +212,7 @@ function poolRow(pool: Pool | undefined, deployed: DeployedPool | undefined): Po
 
 function orderRow(order: BookOrder, pool: number | undefined): OrderRow {
   const { quote } = order;
+  const { signature, origin } = quote;
   assert(pool !== undefined, 'every pool of an order is listed');
   return [
     pool,
@@ -222,13 +224,13 @@ function orderRow(order: BookOrder, pool: number | undefined): OrderRow {
     quote.isBuy,
     quote.deadline,
     quote.salt,
-    quote.signature.r,
-    quote.signature.s,
-    quote.signature.v,
+    signature.r,
+    signature.s,
+    signature.v,
     quote.ts,
-    quote.origin.blockNumber,
-    quote.origin.txHash,
-    quote.origin.logIndex,
+    origin.blockNumber,
+    origin.txHash,
+    origin.logIndex,
     order.fillableSize,
     order.reason,
     order.touchedBlock,
@@ -255,7 +257,7 @@ function restoreOrder(store: OrderStore, row: OrderRow, pools: readonly Pool[]):
   // would do here.
   const pool = pools[row[0]];
   assert(pool !== undefined, 'every pool of an order is listed');
-  const quote: Quote = {
+  const quote = new PackedQuote({
     quoteId: row[1],
     pool,
     provider: row[2],
@@ -265,10 +267,12 @@ function restoreOrder(store: OrderStore, row: OrderRow, pools: readonly Pool[]):
     isBuy: row[6],
     deadline: row[7],
     salt: row[8],
-    signature: { r: row[9], s: row[10], v: row[11] },
+    words: packedWords(row[9], row[10], row[14]),
+    v: row[11],
     ts: row[12],
-    origin: { blockNumber: row[13], txHash: row[14], logIndex: row[15] },
-  };
+    blockNumber: row[13],
+    logIndex: row[15],
+  });
   const order = store.add(quote);
   order.touchedBlock = row[18];
   order.readBlock = row[19];

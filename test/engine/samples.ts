@@ -3,6 +3,7 @@ import { getAddress } from 'viem/utils';
 import type { ChainPosition, ChainRole, EnterQuote } from '../../src/engine/command.js';
 import { Engine } from '../../src/engine/engine.js';
 import type { EngineEvent } from '../../src/engine/event.js';
+import { PackedQuote } from '../../src/engine/packed-quote.js';
 import {
   ZERO_ADDRESS,
   type Hex,
@@ -94,4 +95,12 @@ export function plain(event: EngineEvent): Record<string, unknown> {
   if (!('order' in event)) return { ...event };
   const { order, ...rest } = event;
   return { ...rest, quoteId: order.quote.quoteId };
+}
+
+/** The same with plain quotes in place of packed ones. */
+export function unpacked(value: unknown): unknown {
+  if (value instanceof PackedQuote) return value.toJSON();
+  if (Array.isArray(value)) return value.map(unpacked);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, unpacked(field)]));
 }

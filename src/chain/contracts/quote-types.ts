@@ -1,4 +1,13 @@
-import { type Hex, MAX_PRICE, type Origin, type Pool, type Quote, type SignedQuote } from '../../engine/quote.js';
+import { PackedQuote, packedWords } from '../../engine/packed-quote.js';
+import {
+  type Hex,
+  MAX_PRICE,
+  type Origin,
+  type Pool,
+  type Quote,
+  type SignedQuote,
+  ZERO_ADDRESS,
+} from '../../engine/quote.js';
 
 /** A quote with its id; the id is the contract's name for it too. */
 export interface IdentifiedQuote extends SignedQuote {
@@ -20,9 +29,39 @@ export function identifiedQuote(quote: SignedQuote, quoteId: Hex): IdentifiedQuo
   return { quoteId, pool, provider, taker, price, size, isBuy, deadline, salt, signature };
 }
 
+/** Nothing of it is a piece of the log's text, which would be kept for as long. */
 export function publishedQuote(quote: IdentifiedQuote, ts: number, origin: Origin): Quote {
   const { quoteId, pool, provider, taker, price, size, isBuy, deadline, salt, signature } = quote;
-  return { quoteId, pool, provider, taker, price, size, isBuy, deadline, salt, signature, ts, origin };
+  const { blockNumber, txHash, logIndex } = origin;
+  return new PackedQuote({
+    quoteId,
+    pool,
+    provider: keptAddress(provider),
+    taker: taker === ZERO_ADDRESS ? ZERO_ADDRESS : keptAddress(taker),
+    price,
+    size,
+    isBuy,
+    deadline,
+    salt,
+    words: packedWords(signature.r, signature.s, txHash),
+    v: signature.v,
+    ts,
+    blockNumber,
+    logIndex,
+  });
+}
+
+/** The last one of each last byte: makers and takers come again and again. */
+const keptAddresses = new Array<Hex | undefined>(256).fill(undefined);
+
+/** The same text in one piece, and mostly the one that other quotes have. */
+function keptAddress(address: Hex): Hex {
+  const place = Number.parseInt(address.slice(-2), 16);
+  const known = keptAddresses[place];
+  if (known === address) return known;
+  const kept = Buffer.from(address, 'latin1').toString('latin1') as Hex;
+  keptAddresses[place] = kept;
+  return kept;
 }
 
 const ONE = 10n ** 18n;

@@ -96,10 +96,15 @@ export class MsgpackReader {
 
   /** Lower-case digits of a bin of exactly `length` bytes; `known` itself where it says the same. */
   hex(length: number, known?: Hex): Hex {
-    const found = this.#binLength();
-    if (found !== length) throw new MsgpackError(`${found} bytes instead of ${length}`);
-    const at = this.#need(length);
+    const at = this.#exactBin(length);
     return known !== undefined && isHexOf(known, this.#bytes, at, length) ? known : hexOf(this.#bytes, at, length);
+  }
+
+  /** Copies a bin of exactly `length` bytes to `into`, where it begins at `at`. */
+  copy(length: number, into: Uint8Array, at: number): void {
+    const start = this.#exactBin(length);
+    const bytes = this.#bytes;
+    for (let i = 0; i < length; i += 1) into[at + i] = bytes[start + i] ?? 0;
   }
 
   /** The byte `ahead` of what is next; 0 behind the end. */
@@ -136,6 +141,13 @@ export class MsgpackReader {
       return WORD_VIEW.getBigUint64(0);
     }
     return BigInt(hexOf(this.#bytes, at, length));
+  }
+
+  /** Where a bin of exactly `length` bytes begins. */
+  #exactBin(length: number): number {
+    const found = this.#binLength();
+    if (found !== length) throw new MsgpackError(`${found} bytes instead of ${length}`);
+    return this.#need(length);
   }
 
   #binLength(): number {

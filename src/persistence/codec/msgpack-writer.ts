@@ -73,6 +73,14 @@ export class MsgpackWriter {
     this.#digits(value, 2, length);
   }
 
+  /** `length` bytes that are characters of a text, from `from` on. */
+  chars(text: string, from: number, length: number): void {
+    this.#binHead(length);
+    const at = this.#out.take(length);
+    const { bytes } = this.#out;
+    for (let i = 0; i < length; i += 1) bytes[at + i] = text.charCodeAt(from + i);
+  }
+
   /** A bigint from 0 to 2^2040 - 1, as its shortest big-endian bytes. */
   amount(value: bigint): void {
     if (value < 0n) throw new RangeError(`not an amount: ${value}`);

@@ -9,6 +9,7 @@ import {
   type Quote,
   ZERO_ADDRESS,
 } from '../../engine/quote.js';
+import { PackedQuote, R_AT, S_AT, TX_AT, WORDS_BYTES } from '../../engine/packed-quote.js';
 import { GrowingBuffer } from '../disk/buffer.js';
 import { MsgpackError, type MsgpackReader } from './msgpack-reader.js';
 import { MsgpackWriter } from './msgpack-writer.js';
@@ -19,6 +20,10 @@ const WORD_BYTES = 32;
 /** Fields of a pool and of a quote, in the order in which they are written. docs/reference/log-format.md. */
 const POOL_FIELDS = 7;
 const QUOTE_FIELDS = 14;
+const ORIGIN_FIELDS = 3;
+
+/** The words of the quote that is being read. */
+const WORDS = Buffer.alloc(WORDS_BYTES);
 
 /** Behind the array's head and the address's own. */
 const POOL_ADDRESS_AT = 3;
@@ -79,7 +84,7 @@ export class QuoteReader {
   }
 
   origin(): Origin {
-    this.#in.tuple(3);
+    this.#in.tuple(ORIGIN_FIELDS);
     return { blockNumber: this.#in.uint(), txHash: this.txHash(), logIndex: this.#in.uint() };
   }
 
@@ -135,21 +140,40 @@ export class QuoteReader {
     const input = this.#in;
     if (!input.isArray()) return pick(this.#quotes, input.uint(), 'quote');
     input.tuple(QUOTE_FIELDS);
-    // The fields are read in the order in which they are named here.
-    const quote: Quote = {
-      quoteId: this.word(),
-      pool: this.pool(),
-      provider: this.provider(),
-      taker: this.taker(),
-      price: input.amount(),
-      size: input.amount(),
-      isBuy: input.bool(),
-      deadline: input.uint(),
-      salt: input.uint(),
-      signature: { r: this.word(), s: this.word(), v: input.uint() },
-      ts: input.uint(),
-      origin: this.origin(),
-    };
+    const quoteId = this.word();
+    const pool = this.pool();
+    const provider = this.provider();
+    const taker = this.taker();
+    const price = input.amount();
+    const size = input.amount();
+    const isBuy = input.bool();
+    const deadline = input.uint();
+    const salt = input.uint();
+    input.copy(WORD_BYTES, WORDS, R_AT);
+    input.copy(WORD_BYTES, WORDS, S_AT);
+    const v = input.uint();
+    const ts = input.uint();
+    input.tuple(ORIGIN_FIELDS);
+    const blockNumber = input.uint();
+    input.copy(WORD_BYTES, WORDS, TX_AT);
+    const logIndex = input.uint();
+    const words = WORDS.toString('latin1');
+    const quote = new PackedQuote({
+      quoteId,
+      pool,
+      provider,
+      taker,
+      price,
+      size,
+      isBuy,
+      deadline,
+      salt,
+      words,
+      v,
+      ts,
+      blockNumber,
+      logIndex,
+    });
     this.#quotes.push(quote);
     return quote;
   }
@@ -273,7 +297,7 @@ export class QuoteWriter extends MsgpackWriter {
   }
 
   origin(value: Origin): void {
-    this.array(3);
+    this.array(ORIGIN_FIELDS);
     this.uint(value.blockNumber);
     this.word(value.txHash);
     this.uint(value.logIndex);
@@ -333,11 +357,25 @@ export class QuoteWriter extends MsgpackWriter {
     this.bool(value.isBuy);
     this.uint(value.deadline);
     this.uint(value.salt);
-    this.word(value.signature.r);
-    this.word(value.signature.s);
-    this.uint(value.signature.v);
+    if (value instanceof PackedQuote) return this.#packedEnd(value);
+    const { r, s, v } = value.signature;
+    this.word(r);
+    this.word(s);
+    this.uint(v);
     this.uint(value.ts);
     this.origin(value.origin);
+  }
+
+  /** From the signature on. */
+  #packedEnd({ words, v, ts, blockNumber, logIndex }: PackedQuote): void {
+    this.chars(words, R_AT, WORD_BYTES);
+    this.chars(words, S_AT, WORD_BYTES);
+    this.uint(v);
+    this.uint(ts);
+    this.array(ORIGIN_FIELDS);
+    this.uint(blockNumber);
+    this.chars(words, TX_AT, WORD_BYTES);
+    this.uint(logIndex);
   }
 
   /** Registers this quote as the record's next one, written elsewhere; the caller counts its pool separately. */
@@ -389,12 +427,21 @@ function sameQuote(a: Quote, b: Quote): boolean {
     a.isBuy === b.isBuy &&
     a.deadline === b.deadline &&
     a.salt === b.salt &&
-    a.signature.r === b.signature.r &&
-    a.signature.s === b.signature.s &&
-    a.signature.v === b.signature.v &&
     a.ts === b.ts &&
-    a.origin.txHash === b.origin.txHash &&
-    a.origin.blockNumber === b.origin.blockNumber &&
-    a.origin.logIndex === b.origin.logIndex
+    sameEnd(a, b)
+  );
+}
+
+/** Signature and origin. */
+function sameEnd(a: Quote, b: Quote): boolean {
+  const [x, y] = [a.signature, b.signature];
+  const [from, other] = [a.origin, b.origin];
+  return (
+    x.r === y.r &&
+    x.s === y.s &&
+    x.v === y.v &&
+    from.txHash === other.txHash &&
+    from.blockNumber === other.blockNumber &&
+    from.logIndex === other.logIndex
   );
 }

@@ -1,10 +1,14 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import t from 'tap';
 import { decodeEventLog, encodeAbiParameters, getAbiItem, getAddress, pad } from 'viem';
 import { orderbookStreamAbi } from '../../../src/chain/contracts/abi.js';
 import type { ChainLog } from '../../../src/chain/contracts/blocks-and-logs.js';
+import { publishedQuote } from '../../../src/chain/contracts/quote-types.js';
 import { decodePublishedQuote, publishQuoteTopics } from '../../../src/chain/follow/published-quotes.js';
-import type { Hex } from '../../../src/engine/quote.js';
+import { type Hex, type Quote, ZERO_ADDRESS } from '../../../src/engine/quote.js';
+import { POOL, quoteIdOf, txHashOf } from '../../engine/samples.js';
 
 const event = getAbiItem({ abi: orderbookStreamAbi, name: 'PublishQuote' });
 const plain = event.inputs.filter((input) => !('indexed' in input));
@@ -102,4 +106,41 @@ t.test('what is no such event is not read', async (t) => {
   );
   const noBool = `${log.data.slice(0, 2 + 3 * 64)}${'2'.padStart(64, '0')}${log.data.slice(2 + 4 * 64)}` as Hex;
   t.equal(decodePublishedQuote({ ...log, data: noBool }), null, 'neither true nor false');
+});
+
+setFlagsFromString('--expose-gc');
+const collect = runInNewContext('gc') as () => void;
+
+t.test('a quote that is kept keeps nothing of the text of its log', (t) => {
+  // Such a log says more than the event has fields: that is passed over.
+  const surplus = '0'.repeat(4 << 10);
+  const quotes = 4000;
+  const [sample] = fc.sample(published, { numRuns: 1, seed: 3 });
+  const kept: Quote[] = [];
+  collect();
+  const before = process.memoryUsage().heapUsed;
+  for (let n = 0; n < quotes; n += 1) {
+    if (sample === undefined) break;
+    const short = {
+      ...sample,
+      taker: ZERO_ADDRESS,
+      deadline: 2n,
+      salt: BigInt(n),
+      poolKey: { ...sample.poolKey, maturity: 3n },
+    };
+    const log = encoded(short);
+    // As a node's answer is read: each text in a piece of its own.
+    const { topics, data } = JSON.parse(JSON.stringify({ ...log, data: `${log.data}${surplus}` })) as ChainLog;
+    const read = decodePublishedQuote(logOf(topics, data));
+    if (read === null) break;
+    const origin = { blockNumber: 1, txHash: txHashOf(n), logIndex: n };
+    kept.push(publishedQuote({ ...read.words, pool: POOL, quoteId: quoteIdOf(n) }, 1, origin));
+  }
+  collect();
+  const bytes = (process.memoryUsage().heapUsed - before) / quotes;
+  t.equal(kept.length, quotes);
+  t.ok(bytes < 900, `${bytes} bytes a quote`);
+  t.equal(kept[0]?.provider, kept[1]?.provider);
+  t.strictSame(kept[0]?.signature, { ...sample?.signature });
+  t.end();
 });

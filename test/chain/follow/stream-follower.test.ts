@@ -63,7 +63,7 @@ function follow({ height, resume = NOTHING, position, logTime = 1, meanwhile }: 
             ...chain.id(blockNumber),
             logIndex,
             timestamp: logTime,
-            txHash: '0x01',
+            txHash: `0x${'01'.repeat(32)}`,
           })),
       ),
   } as unknown as ChainReader;
