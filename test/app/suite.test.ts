@@ -4,13 +4,15 @@ import t, { type Test } from 'tap';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 
-/** Exit code of the runner for a folder with this one test file. */
-function run(t: Test, content: string): number | null {
-  const folder = t.testdir({ 'one.test.js': `import t from 'tap';\n${content}` });
+/** Exit code of the runner for a folder with a test file of each content, together in one process or apart. */
+function run(t: Test, ...contents: string[]): number | null {
+  const files = contents.map((content, index) => [`${index}.test.js`, `import t from 'tap';\n${content}`]);
+  const root = t.testdir({ shared: Object.fromEntries(files) as Record<string, string> });
   // As if from a shell: the runner inherits nothing of the test that runs it.
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('TAP')));
-  const args = ['scripts/run-tests.mjs', '--jobs=1', '--timeout=60', folder];
-  return spawnSync(process.execPath, args, { cwd: ROOT, env }).status;
+  const together = contents.length > 1 ? 'shared' : '';
+  const args = ['--jobs=1', '--timeout=60', `--root=${root}`, `--together=${together}`, `${root}/shared`];
+  return spawnSync(process.execPath, ['scripts/run-tests.mjs', ...args], { cwd: ROOT, env }).status;
 }
 
 t.test('a file whose tests pass is passed', async (t) => {
@@ -26,3 +28,8 @@ for (const [what, failure] of [
     t.equal(run(t, `t.test('fails', async (t) => { t.pass(); ${failure}; });`), 1);
   });
 }
+
+t.test('files that share a process fail where one of them does', async (t) => {
+  const says = "t.test('passes', async (t) => { globalThis.isShared = true; t.pass(); });";
+  t.equal(run(t, says, "t.test('fails', async (t) => t.notOk(globalThis.isShared));"), 1);
+});
