@@ -153,6 +153,15 @@ function oracleParts(parts: OptionRouteParts, series: OptionSeries): Omit<Oracle
   };
 }
 
+/** As the chain says, on a budget that all who need it share. */
+export function openInterestOf(
+  settlement: Core['settlement'],
+  clock: Pick<Clock, 'monotonicMs'>,
+  limits: Pick<Limits, 'openInterestPools' | 'openInterestMaxAgeMs'>,
+): OpenInterest {
+  return new OpenInterest({ readSupplies: (pools) => longSupplies(settlement, pools), clock, limits });
+}
+
 /** Estimates of pools by the spot prices of the deployment's oracle adapter. */
 export function openValuations(
   {
@@ -163,6 +172,7 @@ export function openValuations(
     limits,
   }: Omit<OptionRouteParts, 'services' | 'publishing'> & { readonly clock: Clock },
   series: OptionSeries,
+  interest: OpenInterest,
 ): TickerValuations {
   const oracles = new Oracles(settlement, profile.contracts, series);
   const adapter = profile.contracts.oracleAdapter.address.toLowerCase();
@@ -174,7 +184,6 @@ export function openValuations(
     clock,
     limits,
   });
-  const interest = new OpenInterest({ readSupplies: (pools) => longSupplies(settlement, pools), clock, limits });
   return {
     async prepare(pools) {
       const all = [...pools];

@@ -19,6 +19,7 @@ import type { Hex } from '../engine/quote.js';
 import { bookProofRoute, quoteHistoryRoute } from '../http/history-route.js';
 import { marketRoutes } from '../http/market-routes.js';
 import { readableOrdersRoutes } from '../http/readable-orders-routes.js';
+import { FollowedInterest } from '../market/open-interest.js';
 import { TradeHistory } from '../market/trade-history.js';
 import { TradeRecorder } from '../market/trade-recorder.js';
 import { measuredCalls } from '../metrics/instrument.js';
@@ -34,7 +35,7 @@ import { PlainPublisher, plainForm, readableForm } from '../ws/publisher.js';
 import { countPastFills, coverQueries, knownPool, openFeed } from './engine-ports.js';
 import { bookQueries, createHttp, type HttpWiring, openNetwork, openRequestWatch } from './http-wiring.js';
 import { chainsJson, measuredOptions, measuredPublish, measureEngine, timeFanOut } from './metrics-wiring.js';
-import { createOptionRoutes, openValuations } from './options-wiring.js';
+import { createOptionRoutes, openInterestOf, openValuations } from './options-wiring.js';
 import type { ServiceOptions } from './service-options.js';
 import { openLocalCore } from './local-core.js';
 import { OpenConnections } from './quote-protection.js';
@@ -192,7 +193,10 @@ export async function startService(given: ServiceOptions): Promise<Service> {
   const readableJson = new ReadableJson({ optionOf: (poolKey) => series.optionOf(poolKey), nowSeconds });
   const files = options.tradeFiles ?? null;
   const recorder = files === null ? null : new TradeRecorder(files, clock, limits, logger);
-  const trades = new TradeHistory(limits, files === null || recorder === null ? null : { files, recorder, clock, logger });
+  const trades = new TradeHistory(
+    limits,
+    files === null || recorder === null ? null : { files, recorder, clock, logger },
+  );
   optionRoutes.push(
     bookRoute(
       feed,
@@ -231,6 +235,8 @@ export async function startService(given: ServiceOptions): Promise<Service> {
       limits,
     }),
   );
+  const interest = openInterestOf(core.settlement, clock, limits);
+  const followedInterest = new FollowedInterest({ interest, feed, clock, limits, onFault: logFault });
   const http = createHttp({
     ...options,
     chainId,
@@ -254,7 +260,7 @@ export async function startService(given: ServiceOptions): Promise<Service> {
     },
     optionRoutes,
     tickers: feed,
-    valuations: openValuations({ ...options, ...core }, series),
+    valuations: openValuations({ ...options, ...core }, series, interest),
     pastEvents: new EventPages(feed, limits),
     largeAnswers,
   });
@@ -283,6 +289,7 @@ export async function startService(given: ServiceOptions): Promise<Service> {
   fanOutAdded?.();
   pushesAdded?.();
   records.onEvents((committed) => trades.onRecords(committed));
+  records.onEvents((committed) => followedInterest.onRecords(committed));
   records.onEvents((committed) => {
     for (const { owner, message } of rfqStatusMessages(committed, engine.rfqs, ofRfqs))
       hub.pushRfqStatus(owner, message);
@@ -317,6 +324,7 @@ export async function startService(given: ServiceOptions): Promise<Service> {
   volume.catch(logFault);
   countPastFills(options, feed, () => isStopped, recorder === null ? undefined : volume).catch(logFault);
   core.start();
+  followedInterest.start();
   const { backend, library } = server;
   return { port, containerPort, backend, library, routes: http.routes, ready, adoptQuotas, stop };
 
@@ -328,6 +336,7 @@ export async function startService(given: ServiceOptions): Promise<Service> {
   async function stop(): Promise<void> {
     isStopped = true;
     cancelNote();
+    followedInterest.stop();
     server.stopListening();
     hub.closeReaders(CloseCode.serviceRestart, 'service restart');
     const cancelTimeUp = clock.after(limits.stopPatienceMs, () => core.endWaits());

@@ -481,8 +481,10 @@ export const limits = {
   spotMaxAgeMs: 3_000,
   /** Pools whose open interest is remembered, and asked of the chain at once. */
   openInterestPools: 1_024,
-  /** Age from which an open interest is asked for again when an answer needs it. */
+  /** Age from which an open interest is asked for again when an answer or a followed ticker needs it. */
   openInterestMaxAgeMs: 10_000,
+  /** Between two looks whether a followed ticker's open interest is due: for its age, or since the pool was traded. */
+  openInterestLookMs: 1_000,
   /** Quotes of one request whose steps are traced; spans that wait for the collector, and that go to it at once. */
   tracedQuotes: 8,
   traceQueue: 4_096,

@@ -1,6 +1,6 @@
 import type { Stamp } from '../engine/command.js';
 import type { JournalRecord } from '../engine/ports.js';
-import type { Order, Pool } from '../engine/quote.js';
+import type { Hex, Order, Pool } from '../engine/quote.js';
 import type { RESYNC_REASONS, TickersResult } from '../wire/feed-messages.js';
 import type { QuoteJson } from '../wire/quote-json.js';
 import { BookHash, type HashFunction } from './book-hash.js';
@@ -233,6 +233,19 @@ export class Feed {
   *tickerPools(): Generator<Pool, undefined> {
     for (const { pool } of this.tickers.all()) yield pool;
     return undefined;
+  }
+
+  /** Pools whose tickers are followed. */
+  *followedTickerPools(): Generator<Pool, undefined> {
+    if (this.#tickerTopics.size === 0) return undefined;
+    for (const pool of this.tickerPools()) if (this.#tickerTopics.isFollowed(pool.poolAddress)) yield pool;
+    return undefined;
+  }
+
+  /** Of the pools that are known, in 1e-18; tells those whose tickers it changed. It is no event and has no number. */
+  showOpenInterest(sizes: ReadonlyMap<Hex, bigint>): void {
+    this.#tickers.setOpenInterest(sizes);
+    this.#refreshTickers(this.#seq);
   }
 
   /** JSON text of the answer of GET /tickers, of the moment of its first piece, with the tickers in each piece. */

@@ -22,6 +22,8 @@ export interface Ticker {
   readonly filledSize: bigint;
   /** Of any quote, 1e-18 contracts; null: not known. */
   readonly volume: bigint | null;
+  /** 1e-18 contracts that are held; null: not known. No event says it. */
+  readonly openInterest: bigint | null;
 }
 
 export interface TickersOptions {
@@ -48,6 +50,7 @@ export class Tickers {
   /** By maturity, so that pools that cannot be traded any more go. */
   #nextMaturity = Infinity;
   readonly #touched = new Map<Hex, Pool>();
+  #openInterest: ReadonlyMap<Hex, bigint> = new Map();
 
   /** `book`: of committed events. */
   constructor({ book, pools, maxRecentFills, volume, hasPast }: TickersOptions) {
@@ -109,6 +112,16 @@ export class Tickers {
     }
   }
 
+  /** As the chain says; told by the next `flush`. Of all other pools it is not known. */
+  setOpenInterest(sizes: ReadonlyMap<Hex, bigint>): void {
+    for (const poolAddress of new Set([...this.#openInterest.keys(), ...sizes.keys()])) {
+      const ticker = this.#tickers.get(poolAddress);
+      const isOther = this.#openInterest.get(poolAddress) !== sizes.get(poolAddress);
+      if (isOther && ticker !== undefined) this.#touched.set(poolAddress, ticker.pool);
+    }
+    this.#openInterest = sizes;
+  }
+
   /** Takes over what was noted, and what time has changed by `tsMs`. Returns the tickers that are others now. */
   flush(tsMs: number): Ticker[] {
     this.#dropMatured(tsMs);
@@ -147,6 +160,7 @@ export class Tickers {
         best: { bid: this.#best(poolAddress, 'bid'), ask: this.#best(poolAddress, 'ask') },
         filledSize: this.#fills.total(poolAddress),
         volume: this.#hasPastTrades ? this.#volume.total(poolAddress) : null,
+        openInterest: this.#openInterest.get(poolAddress) ?? null,
       };
       const before = this.#tickers.get(poolAddress);
       const hasNothing = isEmpty(ticker) && !this.#deployed.has(poolAddress);
@@ -183,10 +197,10 @@ export class Tickers {
 
 /** Of a pool that is not deployed, and where nothing is quoted any more. */
 export function emptyTicker(pool: Pool): Ticker {
-  return { pool, best: { bid: null, ask: null }, filledSize: 0n, volume: 0n };
+  return { pool, best: { bid: null, ask: null }, filledSize: 0n, volume: 0n, openInterest: null };
 }
 
-export function tickerJson({ pool, best, filledSize, volume }: Ticker): TickerJson {
+export function tickerJson({ pool, best, filledSize, volume, openInterest }: Ticker): TickerJson {
   const { poolAddress, poolKey } = pool;
   const level = (side: BestLevel) => side && { price: side.price.toString(), size: side.size.toString() };
   return {
@@ -196,6 +210,7 @@ export function tickerJson({ pool, best, filledSize, volume }: Ticker): TickerJs
     ask: level(best.ask),
     filledSize24h: filledSize.toString(),
     volume24h: volume?.toString() ?? null,
+    openInterest: openInterest?.toString() ?? null,
   };
 }
 
@@ -204,7 +219,7 @@ function isEmpty({ best, filledSize, volume }: Ticker): boolean {
 }
 
 function isSame(a: Ticker, b: Ticker): boolean {
-  if (a.filledSize !== b.filledSize || a.volume !== b.volume) return false;
+  if (a.filledSize !== b.filledSize || a.volume !== b.volume || a.openInterest !== b.openInterest) return false;
   return SIDES.every(
     (side) => a.best[side]?.price === b.best[side]?.price && a.best[side]?.size === b.best[side]?.size,
   );
@@ -231,6 +246,10 @@ export class TickerTopics {
   /** Topics with at least one reader. */
   get size(): number {
     return this.#readers.size;
+  }
+
+  isFollowed(poolAddress: Hex): boolean {
+    return [poolAddress, null].some((each) => this.#readers.has(tickerKey(this.#chainId, each)));
   }
 
   join(poolAddress: Hex | null, encoding: EncodingName): JoinedTopic {

@@ -1,4 +1,4 @@
-import type { Clock } from '../engine/ports.js';
+import type { CancelTimer, Clock, JournalRecord } from '../engine/ports.js';
 import type { Hex, Pool } from '../engine/quote.js';
 import { LruMap } from '../system/lru-map.js';
 
@@ -22,8 +22,8 @@ interface KnownSupply {
 }
 
 /**
- * How many contracts of each pool are held, as the chain says. The feed cannot know: exercises and trades with the pool
- * itself are in no event that is followed.
+ * How many contracts of each pool are held, as the chain says. No event tells: exercises and trades with the pool itself
+ * are in none that is followed.
  *
  * The chain is asked on a budget, as for valuations: each pool at most once in `openInterestMaxAgeMs`, all that are due
  * in one batch, and at most one batch at a time.
@@ -31,6 +31,8 @@ interface KnownSupply {
 export class OpenInterest {
   readonly #options: OpenInterestOptions;
   readonly #known: LruMap<Hex, KnownSupply>;
+  /** While some are read: what is read of these may be of before they changed. */
+  readonly #changed = new Set<Hex>();
   #reading: Promise<void> | null = null;
 
   constructor(options: OpenInterestOptions) {
@@ -53,11 +55,91 @@ export class OpenInterest {
     return ({ poolAddress }) => this.#known.get(poolAddress)?.size ?? null;
   }
 
+  /** Something has changed it: it is asked for again when it is needed, whatever its age. */
+  changed(poolAddress: Hex): void {
+    const known = this.#known.get(poolAddress);
+    if (known !== undefined) this.#known.set(poolAddress, { ...known, atMs: -Infinity });
+    if (this.#reading !== null) this.#changed.add(poolAddress);
+  }
+
   async #read(poolAddresses: readonly Hex[]): Promise<void> {
+    this.#changed.clear();
     const sizes = await this.#options.readSupplies(poolAddresses);
     const atMs = this.#options.clock.monotonicMs();
     for (const [i, poolAddress] of poolAddresses.entries()) {
-      this.#known.set(poolAddress, { size: sizes[i] ?? null, atMs });
+      const isCurrent = !this.#changed.has(poolAddress);
+      this.#known.set(poolAddress, { size: sizes[i] ?? null, atMs: isCurrent ? atMs : -Infinity });
     }
+  }
+}
+
+export interface FollowedInterestOptions {
+  readonly interest: OpenInterest;
+  readonly feed: {
+    /** Pools whose tickers are followed. */
+    followedTickerPools(): Iterable<Pool>;
+    showOpenInterest(sizes: ReadonlyMap<Hex, bigint>): void;
+  };
+  readonly clock: Pick<Clock, 'after'>;
+  readonly limits: {
+    /** Between two looks whether a number is due. */
+    readonly openInterestLookMs: number;
+  };
+  readonly onFault: (error: unknown) => void;
+}
+
+/**
+ * Shows open interest in the tickers that are followed: it is read when a reader comes, after a trade, and when it is too
+ * old. While nobody follows, the chain is not asked.
+ */
+export class FollowedInterest {
+  readonly #options: FollowedInterestOptions;
+  #cancel: CancelTimer = () => undefined;
+  #isStopped = false;
+  /** Some is shown. */
+  #isShown = false;
+
+  constructor(options: FollowedInterestOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    const { clock, limits, onFault } = this.#options;
+    this.#cancel = clock.after(limits.openInterestLookMs, () => {
+      this.#look()
+        .catch(onFault)
+        .finally(() => {
+          if (!this.#isStopped) this.start();
+        });
+    });
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    this.#cancel();
+  }
+
+  /** Takes the records of one commit. */
+  onRecords(records: readonly JournalRecord[]): void {
+    for (const { events } of records) {
+      for (const event of events) {
+        if (event.type === 'TRADE_RECORDED') this.#options.interest.changed(event.trade.pool.poolAddress);
+      }
+    }
+  }
+
+  async #look(): Promise<void> {
+    const { interest, feed } = this.#options;
+    const pools = [...feed.followedTickerPools()];
+    if (pools.length === 0 && !this.#isShown) return;
+    const held = await interest.prepare(pools);
+    if (this.#isStopped) return;
+    const sizes = new Map<Hex, bigint>();
+    for (const pool of pools) {
+      const size = held(pool);
+      if (size !== null) sizes.set(pool.poolAddress, size);
+    }
+    this.#isShown = sizes.size > 0;
+    feed.showOpenInterest(sizes);
   }
 }

@@ -66,6 +66,7 @@ const TICKER = record({
   ask: { nullable: BEST },
   filledSize24h: 'amount',
   volume24h: { nullable: 'amount' },
+  openInterest: { nullable: 'amount' },
 });
 export const COVER = record({
   covered: 'amount',

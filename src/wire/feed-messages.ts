@@ -151,10 +151,11 @@ export const TickerJson = closed(
     ask: BestLevel,
     filledSize24h: Uint256,
     volume24h: nullable(Uint256),
+    openInterest: nullable(Uint256),
   },
   {
     description:
-      'A pool at a glance: the best price of each side with the size of all public quotes at it, and the contracts of the last 24 hours: `filledSize24h` filled of quotes in the book, `volume24h` traded in all, null where that is not known.',
+      'A pool at a glance: the best price of each side with the size of all public quotes at it, and the contracts of the last 24 hours: `filledSize24h` filled of quotes in the book, `volume24h` traded in all, null where that is not known. `openInterest`: contracts that are held, as the chain said lately; null where that is not known.',
   },
 );
 export type TickerJson = Static<typeof TickerJson>;
@@ -428,7 +429,10 @@ export const PastTickersResult = closed({
   tickers: Type.Array(
     closed(
       { ...TickerJson.properties, filledSize24h: nullable(Uint256) },
-      { description: 'As in the present, but `filledSize24h` may be null, too: less than the day before is kept.' },
+      {
+        description:
+          'As in the present, but `filledSize24h` may be null, too: less than the day before is kept. `openInterest` is null.',
+      },
     ),
   ),
 });

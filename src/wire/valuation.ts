@@ -35,7 +35,6 @@ export type ValuationJson = Static<typeof ValuationJson>;
 const ValuedTicker = closed({
   ...TickerJson.properties,
   instrument: known(Type.String()),
-  openInterest: known(Uint256),
   valuation: ValuationJson,
 });
 

@@ -14,7 +14,15 @@ const levels = {
 const chain = { block: null, lateMs: 12, stale: 'settlement: no answer', readTo: 7 };
 const { poolAddress, poolKey, provider } = quote(1);
 const best = { price: '50', size: '7' };
-const ticker = { poolAddress, poolKey, bid: best, ask: best, filledSize24h: `${3n * 10n ** 18n}`, volume24h: null };
+const ticker = {
+  poolAddress,
+  poolKey,
+  bid: best,
+  ask: best,
+  filledSize24h: `${3n * 10n ** 18n}`,
+  volume24h: null,
+  openInterest: null,
+};
 const messages: readonly ServerMessageV2[] = [
   { type: 'INFO', body: { channel: 'QUOTES', keys: [key], seq: 4, epoch }, message: 'Subscribed' },
   { type: 'ERROR', body: null, message: 'Not Authorized', code: 'not_authenticated' },
@@ -48,7 +56,7 @@ const messages: readonly ServerMessageV2[] = [
     key: 'ticker:421613:*',
     seq: 9,
     tsMs: 1,
-    body: { ...ticker, bid: null, filledSize24h: '0', volume24h: null },
+    body: { ...ticker, bid: null, filledSize24h: '0', volume24h: null, openInterest: null },
   },
   {
     type: 'QUOTES_SNAPSHOT',

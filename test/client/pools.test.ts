@@ -16,7 +16,15 @@ const other = '0xbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb';
 
 /** The routes that `Pools` asks, with how often it asks for the instruments. */
 function service(instruments: InstrumentJson[]) {
-  const ticker: TickerJson = { poolAddress: other, poolKey, bid: null, ask: null, filledSize24h: '0', volume24h: null };
+  const ticker: TickerJson = {
+    poolAddress: other,
+    poolKey,
+    bid: null,
+    ask: null,
+    filledSize24h: '0',
+    volume24h: null,
+    openInterest: null,
+  };
   const asked = { instruments: 0 };
   const pools = new Pools({
     instruments: async () => {

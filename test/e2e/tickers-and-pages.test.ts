@@ -2,14 +2,17 @@ import t from 'tap';
 import type { Hex } from '../../src/engine/quote.js';
 import { formatExpiration } from '../../src/wire/expiration.js';
 import type { TickerJson } from '../../src/wire/feed-messages.js';
+import { Market } from '../chain/dev/market.js';
 import { DevActions } from '../chain/dev-actions.js';
 import type { SignedOffer } from '../chain/sign-quote.js';
 import { ONE, type QuoteTerms, signQuote, type WireQuote } from './maker.js';
 import { RestClient } from './rest-client.js';
 import { startTestService } from './running-service.js';
 import { SocketClient } from './socket-client.js';
+import { optionOf } from './wire-option.js';
+import { untilAnswer } from '../until.js';
 
-const running = await startTestService();
+const running = await startTestService({ limits: { openInterestMaxAgeMs: 300, openInterestLookMs: 50 } });
 t.teardown(() => running.stop());
 const { chain, httpUrl, wsUrl, apiKey } = running;
 const rest = new RestClient(httpUrl, apiKey);
@@ -81,8 +84,10 @@ await t.test('a pool at a glance: best prices with all that is public at them, a
     ask: { price: String(price), size: String(5n * ONE) },
     filledSize24h: '0',
     volume24h: '0',
+    openInterest: '0',
   };
-  t.strictSame(await tickerOf(poolAddress), glance);
+  const isFollowed = (ticker: TickerJson | undefined): boolean => ticker?.openInterest !== null;
+  t.strictSame(await untilAnswer(() => tickerOf(poolAddress), isFollowed), glance);
 
   await dev.fill(takerAddress, offerOf(best), ONE);
   const filled = {
@@ -90,14 +95,45 @@ await t.test('a pool at a glance: best prices with all that is public at them, a
     ask: { price: String(price), size: String(4n * ONE) },
     filledSize24h: String(ONE),
     volume24h: String(ONE),
+    openInterest: String(ONE),
   };
   let told: Record<string, unknown> = {};
-  while ((told.body as TickerJson | undefined)?.volume24h !== String(ONE)) {
+  while ((told.body as TickerJson | undefined)?.openInterest !== String(ONE)) {
     told = await socket.next();
     if (told.type !== 'HEARTBEAT') t.match(told, { type: 'TICKER', body: { poolAddress } });
   }
   t.strictSame(told.body, filled);
   t.strictSame(await tickerOf(poolAddress), filled);
+});
+
+await t.test('open interest that no event tells of is pushed, and is not known once nobody follows', async (t) => {
+  const market = new Market(chain);
+  const { operator } = market;
+  const bought = market.pool('testWETH', 1800n, false);
+  const vault = chain.profile.vaults.find(({ name }) => name === 'pSV-testWETH/USDC-P');
+  if (vault === undefined) throw new Error('the local chain has no vault of puts');
+  const socket = await SocketClient.open(wsUrl, 'quotebook.v2.json');
+  await socket.auth(apiKey);
+  const filter = { chainId: '421613', poolAddress: bought.poolAddress };
+  await socket.ask({ type: 'FILTER', channel: 'TICKER', body: filter });
+  /** What is pushed, once it is that. */
+  const pushed = async (openInterest: bigint): Promise<TickerJson> => {
+    for (;;) {
+      const { type, body } = await socket.next();
+      const ticker = type === 'TICKER' ? (body as TickerJson) : null;
+      if (ticker?.openInterest === String(openInterest)) return ticker;
+    }
+  };
+  await pushed(0n);
+  await market.approve(operator.address, market.token('USDC'), vault.address);
+  const buy = { ...optionOf(chain, bought), size: 2, direction: 'buy', premiumLimit: 1000 };
+  t.equal((await rest.post('/vaults/trade', buy)).status, 200);
+  const { volume24h } = await pushed(2n * ONE);
+  t.equal(volume24h, '0', 'it is no trade of the order book');
+  t.equal((await tickerOf(poolAddress))?.openInterest, null, 'nobody follows this one');
+  socket.end();
+  const isUnknown = (ticker: TickerJson | undefined): boolean => ticker?.openInterest === null;
+  await untilAnswer(() => tickerOf(bought.poolAddress), isUnknown);
 });
 
 await t.test('a ticker has a name and an estimate where the client asks for them', async (t) => {

@@ -55,17 +55,25 @@ t.test('a quote from a server that does not name instruments yet is read', async
   t.strictSame(decodeMessage(Buffer.from(before, 'hex')), { ...removed.json });
 });
 
-t.test('a ticker from a server that counts no volumes yet is read, with its volume unknown', async (t) => {
-  const ticker = vectors.find(({ json }) => json.type === 'TICKER');
-  if (ticker?.json.type !== 'TICKER') throw new Error('there is a vector of TICKER');
-  // The body's last element is the volume: 0.75 contracts, a bin of 8 bytes.
-  const [, head, tail] = /^(.*)96(c414.*)c4080a688906bd8b0000$/.exec(ticker.msgpack) ?? [];
-  const { body, ...others } = ticker.json;
-  t.strictSame(decodeMessage(Buffer.from(`${head}95${tail}`, 'hex')), {
-    ...others,
-    body: { ...body, volume24h: null },
-  });
-});
+t.test(
+  'a ticker from a server that reads no open interest or counts no volumes yet is read without them',
+  async (t) => {
+    const ticker = vectors.find(({ json }) => json.type === 'TICKER');
+    if (ticker?.json.type !== 'TICKER') throw new Error('there is a vector of TICKER');
+    // The body's last elements are volume and open interest: 0.75 and 1.25 contracts, bins of 8 bytes.
+    const [, head, tail, volume] =
+      /^(.*)97(c414.*)(c4080a688906bd8b0000)c4081158e460913d0000$/.exec(ticker.msgpack) ?? [];
+    const { body, ...others } = ticker.json;
+    t.strictSame(decodeMessage(Buffer.from(`${head}96${tail}${volume}`, 'hex')), {
+      ...others,
+      body: { ...body, openInterest: null },
+    });
+    t.strictSame(decodeMessage(Buffer.from(`${head}95${tail}`, 'hex')), {
+      ...others,
+      body: { ...body, volume24h: null, openInterest: null },
+    });
+  },
+);
 
 t.test('a request from a server that does not follow requests yet is read', async (t) => {
   const request = vectors.find(({ name }) => name === 'request');

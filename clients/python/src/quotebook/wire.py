@@ -105,6 +105,8 @@ class Ticker(TypedDict):
     filledSize24h: str
     #: None: not known. Absent: the server is older.
     volume24h: NotRequired[str | None]
+    #: Contracts that are held, as the chain said lately. None: not known. Absent: the server is older.
+    openInterest: NotRequired[str | None]
 
 
 class Tickers(TypedDict):
@@ -148,6 +150,7 @@ class PastTicker(TypedDict):
     #: None: not all of the day before is kept.
     filledSize24h: str | None
     volume24h: str | None
+    openInterest: NotRequired[None]
 
 
 class PastTickers(TypedDict):
