@@ -5,14 +5,17 @@ import {
   type OrderbookQuote,
   type OrdersResult,
   type Pool,
+  signRestore,
+  signWithdrawal,
 } from 'quotebook/client';
-import { contracts, drawn } from './amounts.js';
-import { cancelCall, closeCall } from './contract-calls.js';
+import { contracts, drawn, plainDecimal } from './amounts.js';
+import { allowanceOf, ANY_AMOUNT, approveCall, cancelCall, closeCall, tokenDecimals } from './contract-calls.js';
 import { words } from './display.js';
-import { byId, create, fillRows, setText, tableRow, withUsd } from './elements.js';
+import { type Action, byId, create, fillRows, setText, tableRow, withUsd } from './elements.js';
 import type { Market } from './market.js';
 import { nameOf, premiumText, premiumToken } from './option.js';
 import { throttled } from './redraw.js';
+import type { ServerClock } from './server-clock.js';
 import type { Trade } from './trades-view.js';
 import { problemText, type Wallet } from './wallet.js';
 
@@ -24,10 +27,23 @@ const POSITIONS_AFTER_MS = 2_500;
 /** Positions whose trades are read, and how many of the newest of each pool. */
 const VALUED = 20;
 const TRADES_READ = '500';
+/** How long the server may take a signed withdrawal. */
+const SIGNED_SECONDS = 300;
 
-/** The wallet's quotes, positions and balances. */
+interface AccountParts {
+  readonly market: Market;
+  readonly clock: ServerClock;
+  readonly chainId: string;
+  /** The contract that takes the collateral of makers and takers. */
+  readonly router: Hex;
+}
+
+/** The wallet's quotes, positions, balances and allowances. */
 export class AccountView {
   readonly #market: Market;
+  readonly #parts: AccountParts;
+  /** What the router may take, by token, so that each change of a quote asks the wallet's node for nothing. */
+  readonly #allowances = new Map<Hex, Allowance>();
   #client: OrderbookClient | null = null;
   #wallet: Wallet | null = null;
   #timer: ReturnType<typeof setInterval> | undefined;
@@ -35,8 +51,9 @@ export class AccountView {
   #quotedPools: ReadonlySet<string> = new Set();
   readonly #refreshSoon = throttled(() => void this.refresh(), QUOTES_AFTER_MS);
 
-  constructor(market: Market) {
-    this.#market = market;
+  constructor(parts: AccountParts) {
+    this.#parts = parts;
+    this.#market = parts.market;
     byId('cancel-all').addEventListener('click', () => void this.#cancelAll());
   }
 
@@ -45,6 +62,7 @@ export class AccountView {
     this.#client = client;
     this.#wallet = wallet;
     this.#quotedPools = new Set();
+    this.#allowances.clear();
     byId('account').dataset.connected = String(wallet !== null);
     if (wallet === null) return;
     void this.refresh();
@@ -58,6 +76,7 @@ export class AccountView {
 
   /** The wallet has sent a transaction: reads everything again, and once more when the server knows the position. */
   transacted(): void {
+    this.#allowances.clear();
     void this.refresh();
     setTimeout(() => void this.refresh(), POSITIONS_AFTER_MS);
   }
@@ -75,10 +94,14 @@ export class AccountView {
 
   async #readQuotes(): Promise<void> {
     await this.#read('quotes-rows', async (client, { address }) => {
-      const found = await client.rest.orders({ provider: address });
+      const [found, { quotes: withdrawn }] = await Promise.all([
+        client.rest.orders({ provider: address }),
+        client.rest.withdrawnQuotes({ provider: address }),
+      ]);
       const all: [OrderbookQuote, string][] = [
         ...found.validQuotes.map((quote): [OrderbookQuote, string] => [quote, 'live']),
         ...found.invalidQuotes.map(({ quote, reason }): [OrderbookQuote, string] => [quote, words(reason)]),
+        ...withdrawn.map((quote): [OrderbookQuote, string] => [quote, WITHDRAWN]),
       ];
       this.#quotedPools = new Set(all.map(([{ poolAddress }]) => poolAddress));
       byId('cancel-all').hidden = all.length === 0;
@@ -97,7 +120,12 @@ export class AccountView {
             contracts(BigInt(quote.fillableSize)),
             state,
           ],
-          [['Cancel', () => void this.#send(cancelCall(quote.poolAddress, [quote.quoteId]), 'Cancelled')]],
+          [
+            state === WITHDRAWN
+              ? ['Restore', () => void this.#sign(quote.quoteId, 'Restored')]
+              : ['Withdraw', () => void this.#sign(quote.quoteId, 'Withdrawn')],
+            ['Cancel', () => void this.#send(cancelCall(quote.poolAddress, [quote.quoteId]), 'Cancelled')],
+          ],
         );
       });
       fillRows(byId('quotes-rows'), rows, 'This wallet has no public quotes. Place one beside the book.');
@@ -167,11 +195,41 @@ export class AccountView {
   }
 
   async #readBalances(): Promise<void> {
-    await this.#read('balances-rows', async (client, { address }) => {
-      const { success } = await client.rest.collateralBalances(address);
-      const rows = success.map(({ symbol, balance }) => tableRow(symbol, [symbol, String(balance)]));
+    await this.#read('balances-rows', async (client, wallet) => {
+      const { success } = await client.rest.collateralBalances(wallet.address);
+      const rows = await Promise.all(
+        success.map(async ({ symbol, balance, token_address: token }) => {
+          const { text, actions } = await this.#allowance(wallet, token);
+          return tableRow(symbol, [symbol, String(balance), text], actions);
+        }),
+      );
       fillRows(byId('balances-rows'), rows, 'This wallet has no tokens. Send it some to trade.');
     });
+  }
+
+  /** What the router may take of a token, in whole tokens, and how to end that. */
+  async #allowance(
+    wallet: Wallet,
+    token: Hex,
+  ): Promise<{ readonly text: string; readonly actions: readonly Action[] }> {
+    const { router } = this.#parts;
+    let known = this.#allowances.get(token);
+    if (known === undefined || known.atMs + READ_EVERY_MS <= performance.now()) {
+      try {
+        const decimals = known?.decimals ?? (await tokenDecimals(wallet, token));
+        known = { amount: await allowanceOf(wallet, token, router), decimals, atMs: performance.now() };
+      } catch (error) {
+        console.warn(`reading the allowance of ${token} failed`, error);
+        return { text: '–', actions: [] };
+      }
+      if (wallet === this.#wallet) this.#allowances.set(token, known);
+    }
+    const { amount, decimals } = known;
+    // Some tokens count even the largest allowance down.
+    const isAny = amount > ANY_AMOUNT / 2n;
+    const text = isAny ? 'any' : plainDecimal((amount * ONE) / 10n ** BigInt(decimals));
+    const revoke = (): void => void this.#send(approveCall(token, router, 0n), 'Revoked');
+    return { text, actions: amount === 0n ? [] : [['Revoke', revoke]] };
   }
 
   /** Leaves the rows as they are when the answer does not come, and says so. */
@@ -195,6 +253,24 @@ export class AccountView {
     for (const [poolAddress, ids] of byPool) await this.#send(cancelCall(poolAddress, ids), 'Cancelled all quotes');
   }
 
+  /** Hides a quote in the service or shows it again, by a signature. On chain it stays as it is. */
+  async #sign(quoteId: Hex, done: 'Withdrawn' | 'Restored'): Promise<void> {
+    const [client, wallet] = [this.#client, this.#wallet];
+    if (client === null || wallet === null) return;
+    const { clock, chainId } = this.#parts;
+    const terms = { quoteIds: [quoteId], deadline: clock.now() + SIGNED_SECONDS, nonce: BigInt(clock.nowMs()) };
+    setText(byId('account-note'), 'Waiting…');
+    try {
+      if (done === 'Withdrawn') await client.rest.withdrawQuotes(await signWithdrawal(wallet, chainId, terms));
+      else await client.rest.restoreQuotes(await signRestore(wallet, chainId, terms));
+      const still = done === 'Withdrawn' ? ': hidden here, still on chain until you cancel it' : '';
+      setText(byId('account-note'), `${done}${still}`);
+    } catch (error) {
+      setText(byId('account-note'), problemText(error));
+    }
+    await this.#readQuotes();
+  }
+
   async #send(call: ReturnType<typeof cancelCall>, done: string): Promise<void> {
     if (this.#wallet === null) return;
     setText(byId('account-note'), 'Waiting…');
@@ -207,6 +283,16 @@ export class AccountView {
     this.transacted();
   }
 }
+
+/** As a token has it, read at `atMs` of performance.now(). */
+interface Allowance {
+  readonly amount: bigint;
+  readonly decimals: number;
+  readonly atMs: number;
+}
+
+/** State of a quote that its maker has hidden. */
+const WITHDRAWN = 'withdrawn';
 
 type Position = OptionBalances['open'][number];
 

@@ -4,6 +4,7 @@ import type { Call, Wallet } from './wallet.js';
 
 const tokenAbi = parseAbi([
   'function allowance(address holder, address spender) view returns (uint256)',
+  'function decimals() view returns (uint8)',
   'function approve(address spender, uint256 amount) returns (bool)',
 ]);
 const poolAbi = parseAbi([
@@ -20,6 +21,15 @@ export async function allowanceOf(wallet: Wallet, token: Hex, spender: Hex): Pro
     data: encodeFunctionData({ abi: tokenAbi, functionName: 'allowance', args }),
   });
   return decodeFunctionResult({ abi: tokenAbi, functionName: 'allowance', data });
+}
+
+/** Of the token's amounts. */
+export async function tokenDecimals(wallet: Wallet, token: Hex): Promise<number> {
+  const data = await wallet.read({
+    to: token,
+    data: encodeFunctionData({ abi: tokenAbi, functionName: 'decimals' }),
+  });
+  return decodeFunctionResult({ abi: tokenAbi, functionName: 'decimals', data });
 }
 
 export function approveCall(token: Hex, spender: Hex, amount: bigint): Call {

@@ -84,7 +84,7 @@ export class Session {
     onTraded: () => this.#account.transacted(),
     askMakers: (leg, taker) => this.#rfqs.ask([leg], taker),
   });
-  readonly #account = new AccountView(this.#market);
+  readonly #account: AccountView;
   readonly #inbox = new InboxView({
     market: this.#market,
     clock: this.#clock,
@@ -137,6 +137,8 @@ export class Session {
     this.#deployment = deployment;
     this.#parts = parts;
     new Shortcuts((tab) => this.#display.show(tab));
+    const { chainId, router } = deployment;
+    this.#account = new AccountView({ market: this.#market, clock: this.#clock, chainId, router });
     this.#trades = new TradesView(this.#market, deployment.chainId);
     this.#quote = new QuoteView({
       clock: this.#clock,
@@ -294,6 +296,7 @@ export class Session {
       if (this.#market.value(tickers)) {
         this.#ticket.redraw();
         this.#rfqs.redraw();
+        this.#trades.redraw();
         void this.#account.refresh();
       }
       this.#drawMarket();

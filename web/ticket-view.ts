@@ -11,6 +11,9 @@ import { problemText, type Wallet } from './wallet.js';
 /** At most so often are the terms of a cover asked for. */
 const TERMS_EVERY_MS = 500;
 
+/** Quotes of a cover that the ticket has room for. */
+const SHOWN_LEGS = 2;
+
 /** What the ticket's button does next. */
 type Step = 'CONNECT' | 'APPROVE' | 'FILL' | null;
 
@@ -197,6 +200,7 @@ export class TicketView {
       return `${decimal(scaled, 6, field === 'premium' && !isBuy ? 'DOWN' : 'UP')} ${premiumToken(pool)}${usd(scaled)}`;
     };
     setText(byId('ticket-covered'), terms === null ? '–' : `${contracts(covered)} of ${contracts(asked)}`);
+    this.#showLegs();
     setText(byId('ticket-average'), price(terms?.averagePrice));
     setText(byId('ticket-worst'), price(terms?.worstPrice));
     setText(byId('ticket-premium'), paid('premium'));
@@ -214,6 +218,20 @@ export class TicketView {
     setText(this.#button, step === null ? (isBuy ? 'Buy' : 'Sell') : labels[step]);
     this.#button.disabled = this.#isBusy || step === null || terms?.isDeployed === false;
     this.#ask.disabled = this.#isBusy || asked === 0n;
+  }
+
+  /** The quotes of the cover, the best first: as many as there is room for, and all of them under the pointer. */
+  #showLegs(): void {
+    const [legs, pool] = [this.#terms?.legs ?? [], this.#pool];
+    if (pool === null) return;
+    const texts = legs.map(({ take, quote }) => {
+      const price = BigInt(quote.price);
+      return `${contracts(BigInt(take))} at ${premiumText(pool, price, this.#side, priceDigits(pool, [price]))}`;
+    });
+    const more = texts.length > SHOWN_LEGS ? [`${texts.length - SHOWN_LEGS} more`] : [];
+    const element = byId('ticket-legs');
+    setText(element, [...texts.slice(0, SHOWN_LEGS), ...more].join(', ') || '–');
+    element.title = texts.join('\n');
   }
 
   #hint(): string {

@@ -3,7 +3,7 @@ import { contracts, drawn } from './amounts.js';
 import { Choices } from './choices.js';
 import { Crosshair, type Reading } from './crosshair.js';
 import { timeText } from './display.js';
-import { byId, create, fillRows, found, setText, tableRow } from './elements.js';
+import { byId, create, fillRows, found, setText, tableRow, withUsd } from './elements.js';
 import type { Market } from './market.js';
 import { nameOf, premiumText, priceDigits } from './option.js';
 import { throttled } from './redraw.js';
@@ -64,6 +64,11 @@ export class TradesView {
     this.#show();
   }
 
+  /** What it shows in US dollars has changed. */
+  redraw(): void {
+    this.#show();
+  }
+
   /** Something was filled. */
   readonly heardFill = throttled(() => this.#show(), AFTER_A_FILL_MS);
 
@@ -105,7 +110,7 @@ export class TradesView {
         timeText(time * 1000),
         pool === undefined ? (trade.instrument ?? 'another pool') : nameOf(pool),
         what,
-        pool === undefined ? '…' : premiumText(pool, BigInt(price), about, priceDigits(pool, [BigInt(price)])),
+        pool === undefined ? '…' : this.#price(pool, BigInt(price), about),
         contracts(BigInt(size)),
         this.#link(txHash),
       ]);
@@ -116,6 +121,11 @@ export class TradesView {
         ? 'Connect a wallet to see its trades.'
         : 'Nothing was traded yet. Take a size beside the book.';
     fillRows(byId('trades-rows'), rows, advice);
+  }
+
+  #price(pool: Pool, price: bigint, side: 'bid' | 'ask'): Node {
+    const text = premiumText(pool, price, side, priceDigits(pool, [price]));
+    return withUsd(text, this.#market.usdOfPrice(pool, price, side));
   }
 
   #link(txHash: string): Node {

@@ -1,4 +1,4 @@
-import type { Hex, QuoteSigner } from 'quotebook/client';
+import type { Hex, QuoteSigner, WithdrawalSigner } from 'quotebook/client';
 import { stringToHex } from 'viem';
 
 /** A wallet as browsers have it (EIP-1193). */
@@ -25,7 +25,7 @@ const RECEIPT_EVERY_MS = 500;
 const RECEIPT_TIMEOUT_MS = 120_000;
 
 /** One account of one wallet, on the settlement chain. */
-export class Wallet implements QuoteSigner {
+export class Wallet implements QuoteSigner, WithdrawalSigner {
   readonly address: Hex;
   readonly #provider: Provider;
 
@@ -77,13 +77,16 @@ export class Wallet implements QuoteSigner {
     return (await this.#provider.request({ method: 'personal_sign', params })) as Hex;
   }
 
-  async signTypedData(definition: Parameters<QuoteSigner['signTypedData']>[0]): Promise<Hex> {
-    const text = JSON.stringify({ ...definition, types: { EIP712Domain: DOMAIN_FIELDS, ...definition.types } }, asText);
+  async signTypedData(
+    definition: Parameters<QuoteSigner['signTypedData']>[0] | Parameters<WithdrawalSigner['signTypedData']>[0],
+  ): Promise<Hex> {
+    const EIP712Domain = DOMAIN_FIELDS.filter(({ name }) => name in (definition.domain ?? {}));
+    const text = JSON.stringify({ ...definition, types: { EIP712Domain, ...definition.types } }, asText);
     return (await this.#provider.request({ method: 'eth_signTypedData_v4', params: [this.address, text] })) as Hex;
   }
 }
 
-/** Of the pools' EIP-712 domain. */
+/** Of an EIP-712 domain, in their order; that of withdrawals has no contract. */
 const DOMAIN_FIELDS = [
   { name: 'name', type: 'string' },
   { name: 'version', type: 'string' },

@@ -58,7 +58,7 @@ await withPage(async ({ browser, service, maker, put }) => {
         return Number(digits.replaceAll('\u202f', '')) * (sign === '−' ? -1 : 1);
       };
       const [, , bought, average, , value, profit] = await cells(TAKER);
-      t.strictSame([bought, average], ['1', '0.02500']);
+      t.strictSame([bought, average], ['1.00', '0.02500']);
       t.match(value, /^0\.\d+ \$/);
       t.ok(Math.abs(dollarsOf(value) - mark * 1800) < 1, `${value}`);
       t.ok(Math.abs(dollarsOf(profit) - (mark - 0.025) * 1800) < 1, `${profit}`);

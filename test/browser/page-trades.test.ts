@@ -45,7 +45,8 @@ await withPage(async ({ browser, service, maker, call, put }) => {
         const rows = await page.locator('#trades-rows tr').allTextContents();
         return rows.map((text) => text.replace(/^[\d:]+testWETH \w+ /, '').replace(/0x\w{6}…$/, ''));
       };
-      const [ofPut, ofCall] = ['1600 Pbought32.000.50', '1600 Cbought0.050000.25'];
+      const [ofPut, ofCall] = ['1600 Pbought32.00 $32.000.50', '1600 Cbought0.05000 $90.000.25'];
+      await until(page, '#trades-rows', '$90.00');
       t.strictSame(await listed(2), [ofPut, ofCall]);
       await page.click('#trades-filter button:has-text("This option")');
       t.strictSame(await listed(1), [ofCall]);

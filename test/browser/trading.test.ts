@@ -98,6 +98,39 @@ await withPage(async ({ browser, service, maker, put }) => {
     });
   });
 
+  await t.test('a maker hides a quote by a signature, and shows it again', async (t) => {
+    await inPage(t, browser, { service, options, pool: other }, async (page) => {
+      await connect(page, 6);
+      await fillIn(page, { 'quote-ask': '0.25', 'quote-ask-size': '2' });
+      await page.click('#quote-do');
+      await until(page, '#ladder-rows', '0.2500');
+      const quote = page.locator('#quotes-rows tr');
+      await quote.getByRole('button', { name: 'Withdraw' }).click();
+      await until(page, '#account-note', 'Withdrawn: hidden here, still on chain until you cancel it');
+      await until(page, '#quotes-rows', 'withdrawn');
+      await page.waitForFunction(() => !document.querySelector('#ladder-rows')?.textContent.includes('0.2500'));
+      await quote.getByRole('button', { name: 'Restore' }).click();
+      await until(page, '#quotes-rows', 'live');
+      await until(page, '#ladder-rows', '0.2500');
+    });
+  });
+
+  await t.test('a wallet ends what the router may take', async (t) => {
+    await inPage(t, browser, { service, options, pool: put }, async (page) => {
+      await connect(page, 8);
+      const usdc = page.locator('#balances-rows tr:has-text("USDC")');
+      await until(page, '#balances-rows', 'USDC');
+      t.match(await usdc.textContent(), /any/);
+      await usdc.getByRole('button', { name: 'Revoke' }).click();
+      await until(page, '#account-note', 'Revoked in transaction');
+      await usdc.locator('td:nth-child(3)', { hasText: /^0$/ }).waitFor();
+      t.equal(await usdc.getByRole('button').count(), 0);
+      await fillIn(page, { 'quote-bid': '20', 'quote-bid-size': '1' });
+      await page.click('#quote-do');
+      await until(page, '#quote-note', 'Not placed: InsufficientCollateralAllowance');
+    });
+  });
+
   await t.test('quote, fill, request, answer, accept, cancel, and exercise after expiry', async (t) => {
     const { accounts, contracts } = service.chain;
     const taker = accounts[4]?.address ?? '0x';
@@ -117,6 +150,7 @@ await withPage(async ({ browser, service, maker, put }) => {
       await until(page, '#ticket-note', 'No quote is within the limit');
       await fillIn(page, { 'ticket-limit': '0.03' });
       await until(page, '#ticket-covered', '1.50 of 1.50');
+      t.equal(await page.textContent('#ticket-legs'), '1.50 at 0.03000');
       await until(page, '#ticket-do', 'Approve');
       await page.click('#ticket-do');
       await until(page, '#ticket-do', 'Buy 1.50');
@@ -125,8 +159,8 @@ await withPage(async ({ browser, service, maker, put }) => {
       await until(page, '#positions-rows', '1.5');
       await until(page, '#tape-rows', 'Fill');
       t.equal(await page.locator('#notices > div').count(), 0, 'it was not of this wallet');
-      await until(page, '#trades-rows tr', '1.50');
-      t.match(await page.textContent('#trades-rows tr'), /bought0\.03000?1\.500x\w{6}…$/);
+      await until(page, '#trades-rows tr', '$54.00');
+      t.match(await page.textContent('#trades-rows tr'), /bought0\.03000? \$54\.001\.500x\w{6}…$/);
       await until(page, '#chart-middle', '1.50 traded');
       t.match(await page.getAttribute('#chart', 'aria-label'), /^Price and volume: last 0\.03000?, 1\.50 traded$/);
       await page.click('#tape-filter button:has-text("Fills")');
