@@ -111,6 +111,8 @@ async function fillPool({ pool, quotes, deadline }: QuotebookDialogue['FILL_POOL
     const price = BigInt(1 + i) * 10n ** 13n;
     const terms = { n, pool: into, price, isBuy: false, provider: makerOf(n % MAKERS) };
     enterQuote(chains(), quoteOf(deadline === undefined ? terms : { ...terms, deadline }));
+    // As many as a follower enters in one turn: more of them would be weighed with the log's buffers for them.
+    if ((i + 1) % limits.checksPerTurn === 0) await journal.flush();
   }
   await journal.flush();
   return null;
