@@ -1,8 +1,10 @@
 import t from 'tap';
-import { inPage, until, withPage } from './in-page.js';
+import { connect, inPage, until, withPage } from './in-page.js';
 
 const ONE = 10n ** 18n;
 const HEIGHT = 900;
+/** Number of the maker's account. */
+const MAKER = 1;
 
 await withPage(async ({ browser, service, maker, call }) => {
   const dear = service.chain.pools.find(({ poolKey }) => !poolKey.isCallPool && poolKey.strike === 28_000n * ONE);
@@ -42,6 +44,34 @@ await withPage(async ({ browser, service, maker, call }) => {
           }
         });
       }
+    }
+  });
+
+  await t.test('at no width is a button of the account beyond its edge', async (t) => {
+    await maker.fill(call, ONE);
+    for (const width of [360, 390, 641, 768, 1081, 1280, 1439, 1440]) {
+      await inPage(
+        t,
+        browser,
+        { service, options: { viewport: { width, height: HEIGHT } }, pool: call },
+        async (page) => {
+          await connect(page, MAKER);
+          if (width <= 640) await page.click('#tabs button:has-text("Account")');
+          for (const [rows, text] of [
+            ['#quotes-rows', 'Withdraw'],
+            ['#positions-rows', 'short'],
+            ['#balances-rows', 'Revoke'],
+          ] as const) {
+            await until(page, rows, text);
+          }
+          const wide = await page
+            .locator('#account .scroller')
+            .evaluateAll((all) =>
+              all.filter((each) => each.scrollWidth > each.clientWidth).map((each) => each.ariaLabel),
+            );
+          t.strictSame(wide, [], `${width} wide`);
+        },
+      );
     }
   });
 });
