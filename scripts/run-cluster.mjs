@@ -2,10 +2,8 @@
 // on the local chain. Run by `npm run cluster`. A member that ends is started again, as a supervisor would.
 //
 //   npm run cluster -- [--port 8080] [--ready-file FILE] [--data-dir DIR] [--engines 2] [--gateways 2]
-//                      [--own-addresses] [--nats URLS --nats-monitors URLS] [--chain-in-memory]
+//                      [--own-addresses] [--nats URLS --nats-monitors URLS]
 //
-// `--chain-in-memory`: the local chain ends with the cluster. Else it is kept in the data directory, and every five
-// seconds anvil answers nothing while it saves all its blocks: 0.1 s at 1,500 blocks, 0.7 s at 3,700.
 // `--nats`: servers that run already, and whose monitoring ports are those of `--nats-monitors`.
 // `--own-addresses`: each process reaches the NATS servers by loopback addresses that no other process uses, so a test
 // can cut it off by dropping packets.
@@ -35,7 +33,6 @@ const { values: flags } = parseArgs({
     engines: { type: 'string', default: '2' },
     gateways: { type: 'string', default: '2' },
     'own-addresses': { type: 'boolean', default: false },
-    'chain-in-memory': { type: 'boolean', default: false },
     nats: { type: 'string' },
     'nats-monitors': { type: 'string', default: '' },
   },
@@ -134,9 +131,7 @@ try {
   }, NATS_RESTART_MS);
   ends.push(() => clearInterval(watch));
   const { startLocalChain } = await import('../dist/src/chain/dev/local-chain.js');
-  const chain = await startLocalChain(
-    flags['chain-in-memory'] ? {} : { stateFile: path.join(dataDir, 'local-chain.json') },
-  );
+  const chain = await startLocalChain({ stateFile: path.join(dataDir, 'local-chain.json') });
   ends.push(() => chain.stop());
   const profileFile = path.join(dataDir, 'profile.json');
   await writeFile(

@@ -65,8 +65,6 @@ export class ClusterProcess {
       cluster.dataDir,
       '--ready-file',
       cluster.#readyFile,
-      // Faults are of the cluster: a chain that stops to save itself would delay writes the more, the longer it is.
-      '--chain-in-memory',
       ...flags,
     ];
     const child = spawn(process.execPath, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
