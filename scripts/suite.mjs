@@ -22,6 +22,7 @@ const { values, positionals } = parseArgs({
     jobs: { type: 'string' },
     timeout: { type: 'string' },
     except: { type: 'string', default: '' },
+    first: { type: 'string', default: '' },
     alone: { type: 'string', default: '' },
     root: { type: 'string', default: 'dist/test' },
     together: { type: 'string', default: TOGETHER.join(',') },
@@ -37,14 +38,18 @@ const files = positionals.flatMap((folder) =>
 );
 if (files.length === 0) t.fail('there are no such tests');
 
-const alone = new Set(values.alone.split(',').map((name) => `${name}.test.js`));
+const namesOf = (list) => new Set(list.split(',').map((name) => `${name}.test.js`));
+const first = namesOf(values.first);
+const alone = namesOf(values.alone);
 const runsAlone = (file) => alone.has(path.basename(file));
+/** Of a file, in the order in which they start. */
+const turnOf = (file) => (runsAlone(file) ? 2 : first.has(path.basename(file)) ? 0 : 1);
 const together = new Set(values.together.split(','));
 /** What runs in one process: a file, or all files of a folder that is named in `together`. */
 const groups = new Map();
-for (const file of files.toSorted((a, b) => Number(runsAlone(a)) - Number(runsAlone(b)) || (a < b ? -1 : 1))) {
+for (const file of files.toSorted((a, b) => turnOf(a) - turnOf(b) || (a < b ? -1 : 1))) {
   const folder = path.dirname(file);
-  const isShared = together.has(path.relative(values.root, folder)) && !runsAlone(file);
+  const isShared = together.has(path.relative(values.root, folder)) && turnOf(file) === 1;
   const group = isShared ? folder : file;
   groups.set(group, [...(groups.get(group) ?? []), file]);
 }

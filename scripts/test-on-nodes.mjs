@@ -29,7 +29,7 @@ for (const version of process.argv.slice(2)) {
     // Says which library serves, and of which version.
     run('node', ['dist/test/net/open-server.test.js'], env);
     const folders = [...DEPENDING, ...(native === 'native' ? OF_NATIVE : [])].map((folder) => `dist/test/${folder}`);
-    const options = ['--jobs=3', '--timeout=300', `--output-file=dist/node-${major}.tap`];
+    const options = ['--jobs=3', '--timeout=300', '--first=quote-manager', `--output-file=dist/node-${major}.tap`];
     run('node', ['scripts/run-tests.mjs', ...options, ...folders], env);
   } catch (error) {
     console.log(`Node.js ${major}: ${error.message}`);
