@@ -17,6 +17,8 @@ const ORDERS_POOL = { pool: 31, quotes: 100 };
 
 interface Read {
   readonly label: string;
+  /** Times the rate of bare uWebSockets.js. */
+  readonly goal: number;
   /** Of the `n`th request since the first of all; a text: of every request. */
   readonly target: string | ((n: number) => string);
   readonly count: number;
@@ -34,6 +36,7 @@ const quotesTarget = (size: bigint): string =>
 const reads: readonly Read[] = [
   {
     label: 'GET /quotes, 10 quotes',
+    goal: 0.8,
     target: quotesTarget(TEN_QUOTES),
     count: 30_000,
     perSecond: 1000,
@@ -41,12 +44,14 @@ const reads: readonly Read[] = [
   {
     // Each asks for a little less than ten quotes' worth, and has the ten: a query that nobody has asked before.
     label: 'GET /quotes, 10 quotes, each of its own size',
+    goal: 0.85,
     target: (n) => quotesTarget(TEN_QUOTES - BigInt(n)),
     count: 6000,
     perSecond: null,
   },
   {
     label: 'GET /orders, 100 orders',
+    goal: 0.8,
     target: `/orders?chainId=${CHAIN_ID}&poolAddress=${addressOf(ORDERS_POOL)}`,
     count: 10_000,
     perSecond: 250,
@@ -143,7 +148,7 @@ from a closed loop, p99 from an open loop at 1,000 (GET /orders: 250) requests a
               read.label,
               { ours: mine, again: mineAgain, theirs: uwsRates },
               'bare uWebSockets.js',
-              atLeast(0.8),
+              atLeast(read.goal),
               unit,
             ),
           );
