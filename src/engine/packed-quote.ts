@@ -12,7 +12,8 @@ export const TX_AT = 2 * WORD_BYTES;
 const bytes = Buffer.alloc(WORDS_BYTES);
 /** A word in hex. */
 const text = Buffer.from(`0x${'0'.repeat(2 * WORD_BYTES)}`, 'latin1');
-const DIGITS = Buffer.from('0123456789abcdef', 'latin1');
+const HEX_DIGITS = '0123456789abcdef';
+const DIGITS = Buffer.from(HEX_DIGITS, 'latin1');
 
 export interface PackedTerms extends Omit<Quote, 'signature' | 'origin'> {
   /** The three words, a character (Latin-1) for each byte. */
