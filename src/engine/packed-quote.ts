@@ -35,11 +35,11 @@ export class PackedQuote implements Quote, PackedTerms {
   readonly taker: Hex;
   readonly price: bigint;
   readonly size: bigint;
+  readonly words: string;
+  readonly v: number;
   readonly isBuy: boolean;
   readonly deadline: number;
   readonly salt: number;
-  readonly words: string;
-  readonly v: number;
   readonly ts: number;
   readonly blockNumber: number;
   readonly logIndex: number;
