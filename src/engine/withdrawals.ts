@@ -3,20 +3,25 @@ import type { Hex } from './quote.js';
 import { type HashedMember, MultisetHash, UNCHANGED, type WordHasher } from './state-hash.js';
 import { TimeIndex } from './time-index.js';
 
-/** A quote that its provider withdrew. */
-export class Withdrawal implements HashedMember {
-  readonly quoteId: Hex;
-  readonly provider: Hex;
-  /** First Unix second in which the quote is expired. */
-  readonly due: number;
+/** What the sum of a set and the index of times keep at a member of both. */
+abstract class HashedEntry implements HashedMember {
   place = 0;
   laneA = 0;
   laneB = 0;
   laneC = 0;
   laneD = 0;
   placeAmongChanged = UNCHANGED;
+}
+
+/** A quote that its provider withdrew. */
+export class Withdrawal extends HashedEntry {
+  readonly quoteId: Hex;
+  readonly provider: Hex;
+  /** First Unix second in which the quote is expired. */
+  readonly due: number;
 
   constructor(quoteId: Hex, provider: Hex, due: number) {
+    super();
     this.quoteId = quoteId;
     this.provider = provider;
     this.due = due;
@@ -24,19 +29,14 @@ export class Withdrawal implements HashedMember {
 }
 
 /** A nonce that counts no more for its provider. */
-export class SpentNonce implements HashedMember {
+export class SpentNonce extends HashedEntry {
   readonly provider: Hex;
   readonly nonce: bigint;
   /** Unix seconds: the last one in which a signature with it would count. */
   readonly deadline: number;
-  place = 0;
-  laneA = 0;
-  laneB = 0;
-  laneC = 0;
-  laneD = 0;
-  placeAmongChanged = UNCHANGED;
 
   constructor(provider: Hex, { nonce, deadline }: SignedNonce) {
+    super();
     this.provider = provider;
     this.nonce = nonce;
     this.deadline = deadline;
