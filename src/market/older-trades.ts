@@ -3,8 +3,14 @@ import { type Logger, isMissing } from '../persistence/disk/disk.js';
 import { spanOf, type TradeFilePart, type TradeFiles, type TradeSpan } from '../persistence/trades/trade-files.js';
 import { yieldToEventLoop } from '../system/timers.js';
 import type { TradeRecorder } from './trade-recorder.js';
-import { comparePlaces, matchesTrade, type PlacedTrade, type TradeFilter, TradeStore } from './trade-store.js';
-import type { TradePlace } from './trade-store.js';
+import {
+  comparePlaces,
+  matchesTrade,
+  type PlacedTrade,
+  type TradeFilter,
+  type TradePlace,
+  TradeStore,
+} from './trade-store.js';
 
 export interface OlderTradesLimits {
   /** Pages that are read or wait. */
