@@ -7,13 +7,12 @@ import { parseArgs } from 'node:util';
 import t from 'tap';
 
 /**
- * Folders whose files share a process, which saves each half a second of a core. Not those that start services: what one
- * file leaves open until the process ends would keep the others waiting.
+ * Folders whose files share a process, which saves each half a second of a core. Not those that start services or chains:
+ * what one file leaves open until the process ends would keep the others waiting.
  */
 const TOGETHER = [
-  ...['api-docs', 'auth', 'client', 'client/trading', 'config', 'engine', 'feed', 'http', 'market', 'metrics', 'net'],
-  ...['net/node', 'past', 'quota', 'system', 'trading', 'wire', 'ws'],
-  ...['abi', 'contracts', 'options', 'publish', 'rpc'].map((folder) => `chain/${folder}`),
+  ...['api-docs', 'auth', 'chain/abi', 'client', 'client/trading', 'config', 'engine', 'feed', 'http', 'market'],
+  ...['metrics', 'net', 'net/node', 'past', 'quota', 'system', 'trading', 'wire', 'ws'],
   ...['codec', 'disk', 'format', 'log', 'recovery', 'snapshot'].map((folder) => `persistence/${folder}`),
 ];
 
