@@ -15,7 +15,6 @@ import type { LogStream, StreamMessage, TermContent } from './log-stream.js';
 import { ReplicaEngine } from './replica-engine.js';
 import { ReplicatedJournal } from './replicated-journal.js';
 import type { SnapshotSource, StoredSnapshot } from './snapshot-store.js';
-import { TakeoverTimes } from './takeover-times.js';
 
 /** Bounds of what is read, sent and kept; the numbers come from the configuration's limits. */
 export interface ClusterLimits {
@@ -57,6 +56,36 @@ export interface LedLog {
   readonly times: TakeoverTimes;
   /** How long those took that led here, as fields of a log line. */
   readonly took: Readonly<Record<'catchUpMs' | 'termMs' | 'logMs', number>>;
+}
+
+/** What a new leader does one after another before it takes writes. */
+type TakeoverPhase = 'catchUp' | 'term' | 'log' | 'state' | 'chains';
+
+/** How long each phase of a takeover took: the first place to look when writes were refused for long. */
+export class TakeoverTimes {
+  readonly #clock: Clock;
+  readonly #startMs: number;
+  #sinceMs: number;
+
+  /** The first phase begins now. */
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.#startMs = clock.monotonicMs();
+    this.#sinceMs = this.#startMs;
+  }
+
+  /** The next phase begins. Returns the ended one's duration, in whole milliseconds, as a field of a log line. */
+  end<Phase extends TakeoverPhase>(phase: Phase): Record<`${Phase}Ms`, number> {
+    const nowMs = this.#clock.monotonicMs();
+    const ms = Math.round(nowMs - this.#sinceMs);
+    this.#sinceMs = nowMs;
+    return { [`${phase}Ms`]: ms } as Record<`${Phase}Ms`, number>;
+  }
+
+  /** Since the first phase began. */
+  get totalMs(): number {
+    return Math.round(this.#clock.monotonicMs() - this.#startMs);
+  }
 }
 
 /** An engine's own copy of the replicated log: follows it as a standby, then goes on with it as the leader. */
