@@ -50,6 +50,14 @@ export type Step =
 const ahead = fc.integer({ min: 0, max: 3 });
 const chain = fc.constantFrom<ChainRole>('stream', 'settlement');
 
+const signed = (kind: 'withdraw' | 'restore', most: number) =>
+  fc.record({
+    kind: fc.constant(kind),
+    numbers: fc.array(n, { minLength: 1, maxLength: most, size: 'max' }),
+    nonce: fc.nat(20),
+    life: fc.integer({ min: -2, max: 30 }),
+  });
+
 export const steps: fc.Arbitrary<Step[]> = fc.array(
   fc.oneof(
     {
@@ -96,15 +104,9 @@ export const steps: fc.Arbitrary<Step[]> = fc.array(
     },
     { weight: 2, arbitrary: fc.record({ kind: fc.constant('pass' as const), ms: fc.nat(9_000) }) },
     { weight: 1, arbitrary: fc.record({ kind: fc.constant('rfq' as const) }) },
-    {
-      weight: 4,
-      arbitrary: fc.record({
-        kind: fc.constantFrom('withdraw' as const, 'withdraw' as const, 'restore' as const),
-        numbers: fc.array(n, { minLength: 1, maxLength: 8 }),
-        nonce: fc.nat(20),
-        life: fc.integer({ min: -2, max: 30 }),
-      }),
-    },
+    { weight: 3, arbitrary: signed('withdraw', 8) },
+    // Of so many that some of the few that are withdrawn are among them.
+    { weight: 3, arbitrary: signed('restore', QUOTES) },
     {
       weight: 2,
       arbitrary: fc.record({
