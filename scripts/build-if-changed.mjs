@@ -16,7 +16,9 @@ const isBuilt = BUILT.every((file) => existsSync(path.join(root, file)));
 if (!isBuilt || !existsSync(stamp) || readFileSync(stamp, 'utf8') !== now) {
   const run = (...args) => execFileSync(process.execPath, args, { cwd: root, stdio: 'inherit' });
   const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc');
-  run(tsc, '-p', 'tsconfig.build.json', '--noCheck');
+  // Where tests are compiled, with them: what did not change is not written again then, and tests may be running.
+  const withTests = existsSync(path.join(root, 'dist/test.tsbuildinfo'));
+  run(tsc, '-p', withTests ? 'tsconfig.json' : 'tsconfig.build.json', '--noCheck');
   run('scripts/bundle-libraries.mjs');
   run('scripts/build-page.mjs');
   mkdirSync(path.dirname(stamp), { recursive: true });
