@@ -16,6 +16,10 @@ const run = promisify(execFile);
 /** The oldest version that syncs before it acknowledges. */
 const OLDEST = [2, 10, 0];
 const START_MS = 60_000;
+/** How often servers are started, each time on other ports, while another process takes one first. */
+const TRIES = 3;
+/** As the system words EADDRINUSE in what nats-server says before it ends. */
+const PORT_TAKEN = 'address already in use';
 const SUITES = ['sid', 'trixie'];
 
 /** Where a downloaded nats-server is kept. */
@@ -102,7 +106,7 @@ async function debianSources() {
   return files.map((file) => (existsSync(file) ? readFileSync(file, 'utf8') : '')).join('\n');
 }
 
-/** A free port of this machine. Another process may take it before it is used: starting is tried again then. */
+/** Free ports of this machine. Another process may take one before it is used: starting is tried again then. */
 async function freePorts(count) {
   const servers = [];
   for (let i = 0; i < count; i += 1) {
@@ -119,9 +123,19 @@ async function freePorts(count) {
  * Starts `servers` servers on 127.0.0.1 and resolves when they have elected a JetStream leader. `sync`: the servers'
  * `sync_interval`; `conf`: more lines of configuration, such as `authorization { ... }`; `stores`: a directory of each
  * server's data. `ownAddresses`: server i listens on all of 127/8 and reaches server j at 127.10.i.j alone, clients are
- * not told of other addresses than their own.
+ * not told of other addresses than their own. `portsOf` finds so many ports.
  */
-export async function startNats({
+export async function startNats(options = {}) {
+  for (let left = TRIES - 1; ; left -= 1) {
+    try {
+      return await startOnce(options);
+    } catch (error) {
+      if (left === 0 || !error.message.includes(PORT_TAKEN)) throw error;
+    }
+  }
+}
+
+async function startOnce({
   servers = 3,
   dir,
   stores = [],
@@ -129,12 +143,13 @@ export async function startNats({
   conf = '',
   maxPayload = 8 << 20,
   ownAddresses = false,
-} = {}) {
+  portsOf = freePorts,
+}) {
   const program = await natsServer();
   const own = dir === undefined;
   const directory = dir ?? mkdtempSync(path.join(os.tmpdir(), 'quotebook-nats-'));
   await mkdir(directory, { recursive: true });
-  const ports = await freePorts(3 * servers);
+  const ports = await portsOf(3 * servers);
   const nodes = [];
   const host = ownAddresses ? '0.0.0.0' : '127.0.0.1';
   /** How server `from`, counted from 1, reaches the other ones. */

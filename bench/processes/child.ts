@@ -7,23 +7,38 @@ interface Asked {
   readonly reject: (error: Error) => void;
 }
 
+/** So many characters at the end of its stderr are part of the error of a process that ended. */
+const SAID = 2_000;
+
 /** A process of the bench, and the questions put to it. */
 export class Child<D extends Dialogue<D>> {
   readonly #process: ChildProcess;
   readonly #asked = new Map<number, Asked>();
   #count = 0;
+  /** The end of what it wrote to stderr: it says why it ended. */
+  #said = '';
 
   /** `module` answers with `answerQuestions`; `args` are its `process.argv` from 2 on. */
   constructor(module: URL, args: readonly string[] = [], execArgv: readonly string[] = []) {
-    this.#process = fork(module, args, { serialization: 'advanced', execArgv: [...execArgv] });
+    this.#process = fork(module, args, {
+      serialization: 'advanced',
+      execArgv: [...execArgv],
+      stdio: ['inherit', 'inherit', 'pipe', 'ipc'],
+    });
+    this.#process.stderr?.on('data', (part: Buffer) => {
+      process.stderr.write(part);
+      this.#said = (this.#said + part.toString()).slice(-SAID);
+    });
     this.#process.on('message', ({ id, value, failure }: Answer) => {
       const asked = this.#asked.get(id);
       this.#asked.delete(id);
       if (failure === undefined) asked?.resolve(value);
       else asked?.reject(new Error(failure));
     });
-    this.#process.on('exit', (code, signal) => {
-      for (const { reject } of this.#asked.values()) reject(new Error(`${module.href} ended: ${code ?? signal}`));
+    // After its last word, which `exit` may come before.
+    this.#process.on('close', (code, signal) => {
+      const ended = `${module.href} ended: ${code ?? signal}\n${this.#said}`;
+      for (const { reject } of this.#asked.values()) reject(new Error(ended));
       this.#asked.clear();
     });
   }

@@ -27,6 +27,8 @@ export interface NatsServersOptions {
   readonly sync?: string;
   readonly conf?: string;
   readonly maxPayload?: number;
+  /** Finds so many free ports; asked again where one was taken before it was used. */
+  readonly portsOf?: (count: number) => Promise<readonly number[]>;
 }
 
 interface NatsScript {
