@@ -173,7 +173,9 @@ try {
   );
   ends.push(() => Promise.all(gateways.map((member) => member.stop())));
   // One after another: the last to go is the leader, or the one that became it.
-  ends.push(() => Promise.all(engines.map((member) => member.stop())));
+  ends.push(async () => {
+    for (const member of engines) await member.stop();
+  });
   for (const engine of engines) {
     await engine.start();
     await engine.ready();
@@ -293,7 +295,7 @@ ${nats.map(({ url, pid }) => `  NATS       ${url}  (process ${pid})`).join('\n')
 Try it, from this directory in another terminal
   node examples/watch.mjs ${readyFile}
   node examples/post-quote.mjs ${readyFile}
-  kill -9 ${engines.find(({ role }) => role === 'leader')?.pid ?? engines[0].pid}   # the leader: the standby takes over, and nobody notices
+  kill -9 ${engines.find(({ role }) => role === 'leader')?.pid ?? engines[0].pid}   # the leader: the standby takes over within seconds
 
 Ctrl-C stops all of it.
 `;

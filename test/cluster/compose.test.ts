@@ -1,12 +1,14 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { BlockList } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { parse } from 'yaml';
+import { TrustedProxies } from '../../src/net/trusted-proxies.js';
 
 const run = promisify(execFile);
 const root = fileURLToPath(new URL('../../../', import.meta.url));
@@ -30,12 +32,14 @@ interface ComposeService {
   readonly environment?: Readonly<Record<string, string | number>>;
   readonly volumes?: readonly string[];
   readonly depends_on?: readonly string[];
-  readonly networks?: readonly string[] | Readonly<Record<string, unknown>>;
+  readonly networks?: readonly string[] | Readonly<Record<string, { readonly ipv4_address: string }>>;
 }
 
 interface Compose {
   readonly services: Readonly<Record<string, ComposeService>>;
-  readonly networks: Readonly<Record<string, unknown>>;
+  readonly networks: Readonly<
+    Record<string, { readonly ipam: { readonly config: readonly Readonly<Record<string, string>>[] } }>
+  >;
   readonly volumes: Readonly<Record<string, unknown>>;
 }
 
@@ -59,6 +63,30 @@ const compose = parse(substituted(await read('compose.cluster.yaml')), {
 const services = Object.entries(compose.services);
 const withRole = (role: string): [string, ComposeService][] =>
   services.filter(([, { command }]) => command?.join(' ') === `serve --role ${role}`);
+
+/** That a service names for itself. */
+function addressOf(name: string): string | undefined {
+  const networks = compose.services[name]?.networks ?? [];
+  return 'cluster' in networks ? networks.cluster.ipv4_address : undefined;
+}
+
+async function emptyDirectory(t: Test): Promise<string> {
+  const directory = await mkdtemp(path.join(tmpdir(), 'quotebook-compose-'));
+  t.teardown(() => rm(directory, { recursive: true, force: true }));
+  return directory;
+}
+
+async function walletKeyFile(t: Test): Promise<string> {
+  const file = path.join(await emptyDirectory(t), 'wallet.key');
+  await writeFile(file, WALLET_KEY, { mode: 0o600 });
+  return file;
+}
+
+/** Path of the program. */
+async function natsServer(): Promise<string> {
+  const script = new URL('../../../scripts/with-nats.mjs', import.meta.url).href;
+  return ((await import(script)) as { readonly natsServer: () => Promise<string> }).natsServer();
+}
 
 function environmentOf({ environment = {} }: ComposeService): Record<string, string> {
   return Object.fromEntries(Object.entries(environment).map(([name, value]) => [name, String(value)]));
@@ -89,10 +117,7 @@ t.test('it has the members of a cluster, and names nothing that is not there', (
 });
 
 t.test('the program takes the command lines and environments of its services', async (t) => {
-  const directory = await mkdtemp(path.join(tmpdir(), 'quotebook-compose-'));
-  t.teardown(() => rm(directory, { recursive: true, force: true }));
-  const keyFile = path.join(directory, 'wallet.key');
-  await writeFile(keyFile, WALLET_KEY, { mode: 0o600 });
+  const keyFile = await walletKeyFile(t);
   for (const [name, service] of services.filter(([, { build }]) => build === '.')) {
     const { command = [] } = service;
     const ofService = environmentOf(service);
@@ -116,12 +141,9 @@ t.test('the program takes the command lines and environments of its services', a
 });
 
 t.test('nats-server accepts the configuration that each of its services makes', async (t) => {
-  const script = new URL('../../../scripts/with-nats.mjs', import.meta.url).href;
-  const { natsServer } = (await import(script)) as { readonly natsServer: () => Promise<string> };
   const program = await natsServer();
   for (const [name, service] of services.filter(([, { image }]) => image?.startsWith('nats:'))) {
-    const directory = await mkdtemp(path.join(tmpdir(), 'quotebook-compose-'));
-    t.teardown(() => rm(directory, { recursive: true, force: true }));
+    const directory = await emptyDirectory(t);
     const [shell = '', flag = '', line = ''] = service.entrypoint ?? [];
     const conf = path.join(directory, 'nats.conf');
     const here = line
@@ -143,8 +165,70 @@ t.test('nats-server accepts the configuration that each of its services makes', 
   }
 });
 
+t.test('nats-server accepts what nats.conf has as comments', async (t) => {
+  const directory = await emptyDirectory(t);
+  const conf = await read('deploy/nats.conf');
+  const [, inCluster = ''] = /^ {2}# (authorization \{.*\})$/m.exec(conf) ?? [];
+  const file = path.join(directory, 'nats.conf');
+  await writeFile(file, conf.replace(`# ${inCluster}`, inCluster).replace('/data', directory));
+  const env = { ...environmentOf(compose.services['nats-1'] ?? {}), ROUTES: '["nats://route:of-routes@nats-2:6222"]' };
+  const check = (more: Readonly<Record<string, string>>): Promise<{ readonly stderr: string }> =>
+    natsServer().then((program) => run(program, ['-t', '-c', file], { env: { ...env, ...more } }));
+  t.match(await check({ ROUTE_PASSWORD: 'of-routes' }), { stderr: /configuration file .* is valid/ });
+  await t.rejects(check({}), /ROUTE_PASSWORD/, 'the comment was taken in');
+});
+
+t.test('a gateway counts the client that a TLS proxy on this machine names, and no other', async (t) => {
+  const [network] = compose.networks.cluster?.ipam.config ?? [];
+  const bridge = network?.gateway ?? '';
+  const balancer = addressOf('load-balancer') ?? '';
+  for (const [name, service] of withRole('gateway')) {
+    const trusted = new TrustedProxies(`${service.environment?.QUOTEBOOK_TRUSTED_PROXIES}`.split(','));
+    const through = (peer: string, forwardedFor: string): string => trusted.clientOf(peer, () => forwardedFor);
+    t.equal(through(balancer, `203.0.113.7, ${bridge}`), '203.0.113.7', name);
+    t.equal(through(balancer, `192.0.2.1, 203.0.113.7, ${bridge}`), '203.0.113.7', 'not what the client sent');
+    t.equal(through(balancer, '192.0.2.1, 203.0.113.7'), '203.0.113.7', 'without a proxy');
+    t.equal(through(addressOf('gateway-1') ?? '', '192.0.2.1'), addressOf('gateway-1'), 'past the load balancer');
+  }
+});
+
+t.test('no container is given an address that another one names', async (t) => {
+  const [network] = compose.networks.cluster?.ipam.config ?? [];
+  const [given, bits] = (network?.ip_range ?? '').split('/');
+  const range = new BlockList();
+  range.addSubnet(given ?? '', Number(bits));
+  const named = services.map(([name]) => addressOf(name)).filter((address) => address !== undefined);
+  t.equal(new Set([...named, network?.gateway]).size, 2 + withRole('gateway').length);
+  for (const address of [...named, network?.gateway ?? '']) t.notOk(range.check(address), address);
+});
+
+t.test('the commands of the how-to are valid', async (t) => {
+  const howTo = await read('docs/how-to/run-a-cluster.md');
+  const lines = [...howTo.matchAll(/^ *quotebook ((?:.*\\\n)*.*)$/gm)].map(([, line = '']) =>
+    line
+      .replaceAll('\\\n', ' ')
+      .replaceAll('://...', '://127.0.0.1:1')
+      .split(/ +(?=(?:[^"]*"[^"]*")*[^"]*$)/)
+      .filter((word) => word !== '')
+      .map((word) => word.replaceAll('"', '')),
+  );
+  t.ok(lines.length >= 5);
+  const keyFile = await walletKeyFile(t);
+  for (const line of lines) {
+    t.match(line.join(' '), '--profile arbitrum');
+    const words = line.map((word) => (word === '/etc/quotebook.key' ? keyFile : word));
+    const env = { PATH: process.env.PATH, QUOTEBOOK_CLUSTER_USER: 'one', QUOTEBOOK_CLUSTER_PASSWORD: 'of-one' };
+    const checked = words[0] === 'serve' ? ['config', 'check', ...words.slice(1)] : words;
+    const said = await run(process.execPath, [PROGRAM, ...checked], { env }).catch((error: unknown) => error);
+    if (words[0] === 'serve') t.match(said, { stdout: 'The settings are valid.' }, words.join(' '));
+    // No such servers here: it gets as far as asking them.
+    else t.match(said, { code: 1, stderr: /nats-1|127\.0\.0\.1:1/ }, words.join(' '));
+  }
+});
+
 t.test('the load balancer, Prometheus and Grafana know the services and their metrics', async (t) => {
   const nginx = await read('deploy/cluster/nginx.conf');
+  t.match(nginx, 'proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;');
   const upstream = [...nginx.matchAll(/server (gateway-\d):8080/g)].map(([, name]) => name);
   t.strictSame(
     upstream,

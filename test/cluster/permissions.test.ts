@@ -14,7 +14,7 @@ const run = promisify(execFile);
 const conf = await readFile(new URL('../../../deploy/nats.conf', import.meta.url), 'utf8');
 /** As the shipped file has it, for the deployment `local`. */
 const authorization = conf
-  .slice(conf.indexOf('authorization {'))
+  .slice(conf.indexOf('\nauthorization {'))
   .replace('$ENGINE_PASSWORD', 'of-engines')
   .replace('$GATEWAY_PASSWORD', 'of-gateways')
   .replace('$ADMIN_PASSWORD', 'of-admins');
@@ -67,29 +67,33 @@ t.test('with the shipped nats.conf a gateway reads the log and the keys, and can
   await t.rejects(as('gateway', 'wrong'), { code: 'UNREACHABLE' });
 });
 
-t.test('over TLS members check the servers, and are known by their nkeys', async (t) => {
-  const dir = await mkdtemp(path.join(tmpdir(), 'quotebook-tls-'));
-  t.teardown(() => rm(dir, { recursive: true, force: true }));
-  const [key, cert] = [path.join(dir, 'key.pem'), path.join(dir, 'cert.pem')];
-  const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost', '-days', '2', '-nodes'];
-  const curve = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1'];
-  await run('openssl', ['req', '-x509', ...curve, '-keyout', key, '-out', cert, ...subject]);
-  const known = nkeys.createUser();
-  const stranger = nkeys.createUser();
-  const lines = [
-    `tls { cert_file: "${cert}", key_file: "${key}" }`,
-    `authorization { users: [ { nkey: ${known.getPublicKey()} } ] }`,
-  ];
-  const servers = await natsServers(t, { servers: 1, conf: lines.join('\n') });
-  const seedOf = (pair: nkeys.KeyPair): string => Buffer.from(pair.getSeed()).toString();
-  const urls = servers.nodes.map(({ url }) => url.replace('nats://127.0.0.1', 'tls://localhost'));
-  const own = { unsafe: true, servers: urls, callMs: 2_000, deployment: 'local' };
-  const ca = await readFile(cert, 'utf8');
-  const member = await connectTo(t, servers, { ...own, nkeySeed: seedOf(known), tls: { ca } });
-  const stream = await openLogStream(member);
-  t.equal(await stream.appendTerm(TERM, nothing, 0), 1);
-  const refused = { code: 'UNREACHABLE' };
-  await t.rejects(connectTo(t, servers, { ...own, nkeySeed: seedOf(stranger), tls: { ca } }), refused, 'a stranger');
-  await t.rejects(connectTo(t, servers, { ...own, tls: { ca } }), refused, 'nobody');
-  await t.rejects(connectTo(t, servers, { ...own, nkeySeed: seedOf(known), tls: {} }), refused, 'an unknown server');
-});
+t.test(
+  'over TLS as the shipped nats.conf has it members check the servers, and are known by their nkeys',
+  async (t) => {
+    const dir = await mkdtemp(path.join(tmpdir(), 'quotebook-tls-'));
+    t.teardown(() => rm(dir, { recursive: true, force: true }));
+    const [key, cert] = [path.join(dir, 'key.pem'), path.join(dir, 'cert.pem')];
+    const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost', '-days', '2', '-nodes'];
+    const curve = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1'];
+    await run('openssl', ['req', '-x509', ...curve, '-keyout', key, '-out', cert, ...subject]);
+    const known = nkeys.createUser();
+    const stranger = nkeys.createUser();
+    const [, shipped = ''] = /^# (tls \{.*\})$/m.exec(conf) ?? [];
+    const lines = [
+      shipped.replace('/certs/server.pem', `"${cert}"`).replace('/certs/server-key.pem', `"${key}"`),
+      `authorization { users: [ { nkey: ${known.getPublicKey()} } ] }`,
+    ];
+    const servers = await natsServers(t, { servers: 1, conf: lines.join('\n') });
+    const seedOf = (pair: nkeys.KeyPair): string => Buffer.from(pair.getSeed()).toString();
+    const urls = servers.nodes.map(({ url }) => url.replace('nats://127.0.0.1', 'tls://localhost'));
+    const own = { unsafe: true, servers: urls, callMs: 2_000, deployment: 'local' };
+    const ca = await readFile(cert, 'utf8');
+    const member = await connectTo(t, servers, { ...own, nkeySeed: seedOf(known), tls: { ca } });
+    const stream = await openLogStream(member);
+    t.equal(await stream.appendTerm(TERM, nothing, 0), 1);
+    const refused = { code: 'UNREACHABLE' };
+    await t.rejects(connectTo(t, servers, { ...own, nkeySeed: seedOf(stranger), tls: { ca } }), refused, 'a stranger');
+    await t.rejects(connectTo(t, servers, { ...own, tls: { ca } }), refused, 'nobody');
+    await t.rejects(connectTo(t, servers, { ...own, nkeySeed: seedOf(known), tls: {} }), refused, 'an unknown server');
+  },
+);
