@@ -7,9 +7,10 @@ import {
   type Reply,
   UNKNOWN_KEY,
 } from './connection.js';
+import { Emitter } from './emitter.js';
 import { ConnectionLostError, RefusedError } from './errors.js';
 import type { HeartbeatMessage, RfqStatusEvent } from './messages.js';
-import { type StopTimer, Listeners } from './ports.js';
+import type { StopTimer } from './ports.js';
 import type { Subscription } from './subscription.js';
 
 interface PooledConnection {
@@ -36,9 +37,9 @@ const WORST_FIRST: readonly ConnectionState[] = ['UNAUTHORIZED', 'WAITING', 'CON
  * connection.
  */
 export class ConnectionPool {
-  readonly states = new Listeners<ConnectionState>();
-  readonly heartbeats = new Listeners<HeartbeatMessage>();
-  readonly rfqStatuses = new Listeners<RfqStatusEvent>();
+  readonly states = new Emitter<ConnectionState>();
+  readonly heartbeats = new Emitter<HeartbeatMessage>();
+  readonly rfqStatuses = new Emitter<RfqStatusEvent>();
   /** Resolves when the pool has been closed. */
   readonly closed: Promise<void>;
   #onClosed: () => void = () => undefined;

@@ -1,16 +1,10 @@
 import { isCallResult } from '../wire/feed-layout.js';
 import type { ServerMessageV2 } from '../wire/feed-messages.js';
+import { backoffMs, type BackoffRange } from './backoff.js';
 import { decodeFrame, type FeedEncoding, SUBPROTOCOL, type UnknownMessage } from './decode.js';
 import { ConnectionLostError, RefusedError } from './errors.js';
 import type { Acknowledgement } from './messages.js';
-import {
-  backoffMs,
-  type BackoffRange,
-  type StopTimer,
-  type ClientClock,
-  type ClientPorts,
-  type ClientSocket,
-} from './ports.js';
+import type { StopTimer, ClientClock, ClientPorts, ClientSocket } from './ports.js';
 import type { Credentials } from './sign-in.js';
 
 /** `OPEN`: authorised. `WAITING`: lost, reconnects after a pause. `UNAUTHORIZED`: the key was refused; final. */

@@ -18,7 +18,7 @@ export type { FollowedQuotes } from './followed.js';
 export type { FollowedRfqs } from './followed.js';
 export type { FollowedCover, FollowedTickers, FollowedTrades } from './followed.js';
 export type { BookLevel as Level, LevelBook } from './level-book.js';
-export type { StopListening } from './ports.js';
+export type { StopListening } from './emitter.js';
 export type {
   BookFilter,
   CoverFilter,

@@ -1,6 +1,7 @@
 import type { Hex } from 'viem';
 import type { CoverJson, TickerJson } from '../wire/feed-messages.js';
 import type { TradeJson } from '../wire/market.js';
+import { Emitter, type StopListening } from './emitter.js';
 import { LevelBook } from './level-book.js';
 import {
   type ReplicatedBook,
@@ -15,7 +16,6 @@ import {
   type TradeEvent,
   type UndoTradesEvent,
 } from './messages.js';
-import { Listeners, type StopListening } from './ports.js';
 import { QuoteBook } from './quote-book.js';
 import type { FollowState, ResyncCause, Subscription } from './subscription.js';
 
@@ -62,7 +62,7 @@ abstract class Followed {
   }
 
   /** What `source` emits, as an iterator that ends with the subscription. */
-  protected async *iterate<T>(source: Listeners<T>): AsyncGenerator<T, void, void> {
+  protected async *iterate<T>(source: Emitter<T>): AsyncGenerator<T, void, void> {
     let waiting: T[] = [];
     let wake = (): void => undefined;
     const stopListening = source.add((item) => {
@@ -94,8 +94,8 @@ const MAX_WAITING = 100_000;
 /** QUOTES as its messages add up. */
 export class QuotesState implements ChannelState {
   readonly quotes = new QuoteBook();
-  readonly events = new Listeners<QuoteEvent>();
-  readonly wholes = new Listeners<QuoteBook>();
+  readonly events = new Emitter<QuoteEvent>();
+  readonly wholes = new Emitter<QuoteBook>();
   readonly book: ReplicatedBook = {
     canResume: true,
     clear: () => this.quotes.clear(),
@@ -153,7 +153,7 @@ export class FollowedQuotes extends Followed {
 /** QUOTES without a book. */
 export class QuoteEventsState implements ChannelState {
   readonly book = null;
-  readonly events = new Listeners<QuoteEvent>();
+  readonly events = new Emitter<QuoteEvent>();
 
   apply(message: Parameters<ChannelState['apply']>[0]): void {
     if (isQuoteEvent(message)) this.events.emit(message);
@@ -182,8 +182,8 @@ export class FollowedEvents extends Followed {
 /** RFQ: requests come and are gone, and add up to nothing. */
 export class RfqState implements ChannelState {
   readonly book = null;
-  readonly requests = new Listeners<RfqEvent>();
-  readonly updates = new Listeners<RfqUpdateEvent>();
+  readonly requests = new Emitter<RfqEvent>();
+  readonly updates = new Emitter<RfqUpdateEvent>();
 
   apply(message: Parameters<ChannelState['apply']>[0]): void {
     if (message.type === 'RFQ') this.requests.emit(message);
@@ -213,8 +213,8 @@ export class FollowedRfqs extends Followed {
 /** TRADES: what was traded before is in `rest.trades`. */
 export class TradesState implements ChannelState {
   readonly book = null;
-  readonly trades = new Listeners<TradeEvent>();
-  readonly undone = new Listeners<UndoTradesEvent>();
+  readonly trades = new Emitter<TradeEvent>();
+  readonly undone = new Emitter<UndoTradesEvent>();
 
   apply(message: Parameters<ChannelState['apply']>[0]): void {
     if (message.type === 'TRADE') this.trades.emit(message);
@@ -244,8 +244,8 @@ export class FollowedTrades extends Followed {
 /** TICKER as its messages add up: of each pool the newest. */
 export class TickersState implements ChannelState {
   readonly tickers = new Map<string, TickerJson>();
-  readonly changes = new Listeners<TickerJson>();
-  readonly wholes = new Listeners<ReadonlyMap<string, TickerJson>>();
+  readonly changes = new Emitter<TickerJson>();
+  readonly wholes = new Emitter<ReadonlyMap<string, TickerJson>>();
   readonly book: ReplicatedBook = {
     canResume: false,
     clear: () => this.tickers.clear(),
@@ -296,7 +296,7 @@ export class FollowedTickers extends Followed {
 
 /** COVER: the newest message is the whole cover. */
 export class CoverState implements ChannelState {
-  readonly changes = new Listeners<CoverEvent>();
+  readonly changes = new Emitter<CoverEvent>();
   cover: CoverEvent | null = null;
   readonly book: ReplicatedBook = {
     canResume: false,
@@ -347,7 +347,7 @@ export type BookChange = BookSnapshot | BookUpdate;
 /** ORDERBOOK as its messages add up. */
 export class LevelBookState implements ChannelState {
   readonly levels = new LevelBook();
-  readonly changes = new Listeners<BookChange>();
+  readonly changes = new Emitter<BookChange>();
   readonly book: ReplicatedBook = {
     canResume: true,
     clear: () => this.levels.clear(),

@@ -9,6 +9,7 @@ import type { RestoreQuotesResult, WithdrawalJson, WithdrawQuotesResult } from '
 import { ConnectionPool } from './connection-pool.js';
 import { type ConnectionState, DEFAULT_TIMEOUTS, type ClientTimeouts, type Outcome, type Reply } from './connection.js';
 import type { FeedEncoding } from './decode.js';
+import type { StopListening } from './emitter.js';
 import {
   CoverState,
   LevelBookState,
@@ -26,7 +27,7 @@ import {
   TradesState,
 } from './followed.js';
 import type { ChannelState, HeartbeatMessage, RfqStatusEvent } from './messages.js';
-import type { ClientPorts, StopListening } from './ports.js';
+import type { ClientPorts } from './ports.js';
 import { Pools } from './pools.js';
 import { Rest } from './rest.js';
 import { type QuotedPool, type QuoteSigner, type QuoteTerms, type SignedOffer, signQuote } from './sign-quote.js';

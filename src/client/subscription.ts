@@ -2,6 +2,7 @@ import type { FeedChannel } from '../wire/socket.js';
 import { isCallResult } from '../wire/feed-layout.js';
 import type { ServerMessageV2 } from '../wire/feed-messages.js';
 import type { Connection, Outcome, Reply } from './connection.js';
+import { Emitter } from './emitter.js';
 import { RefusedError } from './errors.js';
 import {
   type Acknowledgement,
@@ -15,7 +16,6 @@ import {
   type Snapshot,
   type TickerEvent,
 } from './messages.js';
-import { Listeners } from './ports.js';
 
 /** Repairs tried since the last good message: first a resume, then a snapshot, then another connection. */
 type Tried = 'NOTHING' | 'RESUME' | 'SNAPSHOT';
@@ -26,8 +26,8 @@ type Tried = 'NOTHING' | 'RESUME' | 'SNAPSHOT';
  */
 export class Subscription {
   readonly channel: FeedChannel;
-  readonly states = new Listeners<FollowState>();
-  readonly resyncs = new Listeners<ResyncCause>();
+  readonly states = new Emitter<FollowState>();
+  readonly resyncs = new Emitter<ResyncCause>();
   /** The server's refusal; null: not refused. */
   refusal: RefusedError | null = null;
   readonly #filter: object;

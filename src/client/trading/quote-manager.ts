@@ -2,10 +2,11 @@ import type { Hex } from 'viem';
 import { getBlock, readContract } from 'viem/actions';
 import type { OrderbookQuote, PoolKeyJson, PostedQuoteJson } from '../../wire/orderbook.js';
 import type { SideText } from '../../wire/primitives.js';
+import { Emitter, type StopListening } from '../emitter.js';
 import type { FollowedQuotes, FollowedRfqs } from '../followed.js';
 import type { QuoteEvent, RfqEvent } from '../messages.js';
 import type { BaseOrderbookClient } from '../orderbook-client.js';
-import { type ClientClock, Listeners, type StopListening, type StopTimer, systemClock } from '../ports.js';
+import { type ClientClock, type StopTimer, systemClock } from '../ports.js';
 import type { QuotedPool, QuoteSigner } from '../sign-quote.js';
 import { tradedPoolAbi } from './abi.js';
 import { PostingBudget } from './posting-budget.js';
@@ -19,7 +20,7 @@ export interface QuoteManagerOptions extends Partial<DeskOptions> {
   readonly trader: Trader;
   /** Most quotes posted in any 24 hours; default 1,400, which a free key pays for. */
   readonly quotesPerDay?: number;
-  /** Between looks at the chain; default 1,000. */
+  /** Milliseconds between looks at the chain; default 1,000. */
   readonly lookMs?: number;
   /** For tests. */
   readonly clock?: ClientClock;
@@ -55,7 +56,7 @@ export class QuoteManager {
   readonly #clock: ClientClock;
   readonly #desk: QuotingDesk;
   readonly #budget: PostingBudget;
-  readonly #events = new Listeners<ManagerEvent>();
+  readonly #events = new Emitter<ManagerEvent>();
   readonly #pools = new Map<Hex, QuotedPool>();
   /** What to post again while no answer is known. */
   readonly #posted = new Map<Hex, PostedQuoteJson>();
