@@ -29,7 +29,8 @@ Works on the data directory, with or without a running server; with --cluster on
       Which quotas hold for the key: free or paid. Default: free.
   --scope
       One or more, separated by commas. Default: none.
-      operator: the key may close the operator's positions (POST /pool/exercise, /pool/annihilate).
+      operator: the key may act with the operator's wallet: quote, fill, cancel, approve, trade with vaults,
+      exercise and annihilate.
       Give it only to people who may spend the operator's money.
       takers:all: the key sees every taker's private quotes and requests where privacy is proven. Makers need it.
   --label

@@ -154,7 +154,10 @@ export class BaseOrderbookClient {
     return result;
   }
 
-  /** Ends the session on the server, which closes its connections; they are opened again with the key. */
+  /**
+   * Ends the session on the server, which closes its connections; they are opened again with the key. Rejects with
+   * ApiError or the error of `fetch`; the client then keeps the session.
+   */
   async signOut(): Promise<void> {
     const { session } = this;
     if (session === null) return;
@@ -286,27 +289,36 @@ export class BaseOrderbookClient {
     return this.#call({ type: 'POST_QUOTES', body: quotes });
   }
 
-  /** As `rest.checkQuotes`, over a connection of the feed. */
+  /** As `rest.checkQuotes`, over a connection of the feed. Rejects with RefusedError or ConnectionLostError. */
   checkQuotes(quotes: readonly PostedQuoteJson[]): Promise<DryRunResult> {
     return this.#call({ type: 'POST_QUOTES', dryRun: true, body: quotes });
   }
 
-  /** Cancels quotes of the operator on chain; the key needs the scope operator. */
+  /**
+   * Cancels quotes of the operator on chain; the key needs the scope operator. Rejects with RefusedError, or with
+   * ConnectionLostError, after which they may be cancelled.
+   */
   cancelQuotes(quoteIds: readonly Hex[]): Promise<CancelQuotesResult> {
     return this.#call({ type: 'CANCEL_QUOTES', body: { quoteIds } });
   }
 
-  /** As `rest.withdrawQuotes`, over a connection of the feed: about 200 ids, since a message has at most 16 KiB. */
+  /**
+   * As `rest.withdrawQuotes`, over a connection of the feed: about 200 ids, since a message has at most 16 KiB. Rejects
+   * with RefusedError, or with ConnectionLostError, after which the quotes may be withdrawn.
+   */
   withdrawQuotes(signed: WithdrawalJson): Promise<WithdrawQuotesResult> {
     return this.#call({ type: 'WITHDRAW_QUOTES', body: signed });
   }
 
-  /** As `rest.restoreQuotes`, over a connection of the feed. */
+  /** As `rest.restoreQuotes`, over a connection of the feed. Limits and rejections are those of `withdrawQuotes`. */
   restoreQuotes(signed: WithdrawalJson): Promise<RestoreQuotesResult> {
     return this.#call({ type: 'RESTORE_QUOTES', body: signed });
   }
 
-  /** As `rest.heartbeat`, over a connection of the feed. */
+  /**
+   * As `rest.heartbeat`, over a connection of the feed. Rejects with RefusedError, or with ConnectionLostError, after
+   * which the timer may be set.
+   */
   heartbeat(provider: Hex, timeoutSeconds: number): Promise<TimerResult> {
     return this.#call({
       type: 'PROVIDER_HEARTBEAT',
@@ -315,8 +327,8 @@ export class BaseOrderbookClient {
   }
 
   /**
-   * All quotes of the provider are withdrawn once the connection that sends this has been closed for `graceSeconds`. Ask
-   * again after a reconnection. 0 turns it off.
+   * All quotes of the provider are withdrawn once each connection of the key that sent this has been closed for
+   * `graceSeconds`: 2 to 3,600, or 0, which turns it off. Ask again after a reconnection. Rejects as `heartbeat` does.
    */
   cancelOnDisconnect(provider: Hex, graceSeconds: number): Promise<TimerResult> {
     return this.#call({
@@ -325,7 +337,10 @@ export class BaseOrderbookClient {
     });
   }
 
-  /** Signs a quote; `rest.postQuotes([signed.posted])` publishes it. */
+  /**
+   * Signs a quote; `rest.postQuotes([signed.posted])` publishes it. Rejects with the signer's own error, or with TypeError
+   * where what it gave is no signature of 65 bytes.
+   */
   signQuote(signer: QuoteSigner, pool: QuotedPool, terms: OfferTerms): Promise<SignedOffer> {
     const nowMs = this.#ports.clock.wallMs();
     this.#lastSalt = Math.max(this.#lastSalt + 1, Math.floor(nowMs) * SALTS_PER_MS);

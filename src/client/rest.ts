@@ -75,7 +75,8 @@ type WithoutChain<Q> = Omit<Q, 'chainId'>;
 
 /**
  * The HTTP routes, typed as docs/reference/api.md has them: amounts are decimal strings of 1e-18 units, times Unix seconds. Each
- * rejects with ApiError when the answer is not 2xx or no JSON, and with the error of `fetch` without an answer.
+ * rejects with ApiError when the answer has a status other than 2xx or a body that is not JSON, and with the error of
+ * `fetch` without an answer.
  */
 export class Rest {
   readonly #options: RestOptions;
@@ -231,7 +232,10 @@ export class Rest {
     return this.#get('/authorizations', {});
   }
 
-  /** All quotes of the provider are withdrawn unless another heartbeat comes within `timeoutSeconds`; 0 stops that. */
+  /**
+   * All quotes of the provider are withdrawn unless another heartbeat comes within `timeoutSeconds`: 2 to 3,600, or 0,
+   * which stops that.
+   */
   heartbeat(provider: Hex, timeoutSeconds: number): Promise<TimerResult> {
     return this.#post('/heartbeat', { chainId: this.#options.chainId, provider, timeoutSeconds });
   }

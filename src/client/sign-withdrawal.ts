@@ -95,11 +95,15 @@ export function signKeyRevocation(
 /** Amounts and numbers of 0 set no bound; both 0: there is no limit any more. */
 export interface FillLimitTerms {
   readonly poolAddress: Hex;
-  /** 1e-18 contracts. */
+  /** 1e-18 contracts: the most that may be filled within the window. */
   readonly contracts: bigint;
+  /** The most fills within the window. */
   readonly fills: number;
+  /** 1 to 3,600; without a limit of no meaning. */
   readonly windowSeconds: number;
+  /** Of the signature: Unix seconds, at most an hour ahead. */
   readonly deadline: number;
+  /** One that the signer has not used in the last hour. */
   readonly nonce: bigint;
 }
 

@@ -44,9 +44,12 @@ export interface ChainView {
 }
 
 export interface LedgerOptions {
-  /** Blocks on top of an event after which no reorg removes it. */
+  /** Blocks on top of an event after which no reorg removes it; default of a manager 20. */
   readonly finalityBlocks: number;
-  /** A chain without new blocks says nothing of the time: after so many seconds a deadline has passed all the same. */
+  /**
+   * A chain without new blocks says nothing of the time: after so many seconds a deadline has passed all the same;
+   * default of a manager 30.
+   */
   readonly slackSeconds: number;
 }
 

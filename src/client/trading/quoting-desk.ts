@@ -16,11 +16,14 @@ export interface SideTarget {
 export type QuoteTarget = Partial<Readonly<Record<SideText, SideTarget>>>;
 
 export interface DeskOptions extends LedgerOptions {
-  /** Quotes live between half of it and one and a half; default 300. */
+  /** Seconds. Quotes live between half of it and one and a half; default of a manager 300. */
   readonly lifeSeconds: number;
-  /** Life of private quotes. */
+  /** Life of private quotes, seconds; default of a manager 30. */
   readonly rfqLifeSeconds: number;
-  /** A quote at another price than the target's that ends within this is left to end, if it is no better for takers. */
+  /**
+   * A quote at another price than the target's that ends within so many seconds is left to end, if it is no better for
+   * takers; default of a manager 15.
+   */
   readonly graceSeconds: number;
 }
 
