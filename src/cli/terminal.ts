@@ -1,5 +1,7 @@
-import type { BaseOrderbookClient } from '../client/orderbook-client.js';
+import { lacksScope } from '../client/errors.js';
+import type { BaseOrderbookClient, QuotesFilter } from '../client/orderbook-client.js';
 import type { FollowedEvents } from '../client/followed.js';
+import type { QuoteEvent } from '../client/messages.js';
 import type { ConnectionState } from '../client/connection.js';
 import { systemClock } from '../system/clock.js';
 import { formatDecimal } from '../wire/primitives.js';
@@ -221,15 +223,14 @@ export const watchCommand = terminalCommand(
   'print what happens to quotes, until Ctrl-C',
   {
     usage: 'quotebook watch [OPTION] [FLAGS]',
-    about: 'Without OPTION, of all options. The client resumes after a lost connection, so nothing is left out.',
+    about:
+      'Without OPTION, of all options. The client resumes after a lost connection, so nothing is left out. Where privacy is proven, private quotes take a key with the scope takers:all.',
   },
   async (session) => {
     const { client, isJson, positionals, io } = session;
     const option = positionals.length === 0 ? null : await instrumentOf(session);
-    const followed = client.followEvents(
-      option === null ? { taker: '*' } : { taker: '*', poolAddress: option.poolAddress },
-    );
-    followed.onEvent((event) => {
+    const filter = option === null ? {} : { poolAddress: option.poolAddress };
+    const print = (event: QuoteEvent): void => {
       if (isJson) return io.out(JSON.stringify(event));
       const { instrument, poolAddress, isBuy, price, fillableSize, provider } = event.body;
       const words = [
@@ -243,11 +244,26 @@ export const watchCommand = terminalCommand(
         provider,
       ];
       io.out(words.join(' '));
+    };
+    const followed = await printed(client, { ...filter, taker: '*' }, print).catch((error: unknown) => {
+      if (!lacksScope(error)) throw error;
+      io.err('Public quotes alone: private ones take a key with the scope takers:all.');
+      return printed(client, filter, print);
     });
-    await liveInTime(followed.whenLive());
     return untilInterrupted(client, followed, io);
   },
 );
+
+async function printed(
+  client: BaseOrderbookClient,
+  filter: QuotesFilter,
+  print: (event: QuoteEvent) => void,
+): Promise<FollowedEvents> {
+  const followed = client.followEvents(filter);
+  followed.onEvent(print);
+  await liveInTime(followed.whenLive());
+  return followed;
+}
 
 export const accountCommand = terminalCommand(
   'account',

@@ -1,5 +1,6 @@
 import type { Hex } from 'viem';
 import type { PrivateKeyAccount } from 'viem/accounts';
+import { ApiError } from '../client/errors.js';
 import { ZERO_ADDRESS } from '../engine/quote.js';
 import type { Trader, Transaction } from '../client/trading/trader.js';
 import { systemClock } from '../system/clock.js';
@@ -46,9 +47,21 @@ async function accountOf({ target, values, io }: TerminalSession): Promise<Priva
   return privateKeyToAccount(account.privateKey);
 }
 
-async function traderOf(session: TerminalSession): Promise<Trader> {
+/** Signs in where the service shows what is private to a taker to proven takers alone, and the key has not proven it. */
+async function proveTaker({ client }: TerminalSession, account: PrivateKeyAccount): Promise<void> {
+  const taker = account.address;
+  try {
+    // No pool has that address: the answer is an empty list, or the refusal.
+    await client.rest.rfqQuotes({ poolAddress: ZERO_ADDRESS, side: 'ask', taker });
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.status !== 403) throw error;
+    await client.signIn({ account });
+  }
+}
+
+async function traderOf(session: TerminalSession, account?: PrivateKeyAccount): Promise<Trader> {
   const { client, target, values } = session;
-  const account = await accountOf(session);
+  account ??= await accountOf(session);
   const { createWalletClient, defineChain, http } = await import('viem');
   const { ERC20_ROUTERS, Trader: TraderOfWallet } = await import('../client/trading/exports.js');
   const { rpcUrl, contracts } = target.ready as { rpcUrl?: string; contracts?: { erc20Router?: string } };
@@ -152,7 +165,9 @@ export const rfqCommand = terminalCommand(
     const [name = '', direction, sizeText] = words(session, 3, RFQ_USAGE);
     const [side, size] = [sideFor(direction), amount(sizeText, 'SIZE')];
     const waitMs = seconds(values.get('wait') ?? '5') * 1000;
-    const taker = (await accountOf(session)).address;
+    const account = await accountOf(session);
+    const taker = account.address;
+    await proveTaker(session, account);
     const { poolAddress } = await findInstrument(client, name);
     const quotes = client.followQuotes({ poolAddress, side, taker });
     await liveInTime(quotes.whenLive());
@@ -199,7 +214,9 @@ export const fillCommand = terminalCommand(
     const [name = '', direction, sizeText] = words(session, 3, FILL_USAGE);
     const [side, size] = [sideFor(direction), amount(sizeText, 'SIZE')];
     const limitPrice = amount(values.get('limit'), '--limit');
-    const trader = await traderOf(session);
+    const account = await accountOf(session);
+    const trader = await traderOf(session, account);
+    await proveTaker(session, account);
     const pool = await findInstrument(client, name);
     const plan = await trader.plan(pool, { side, size, limitPrice });
     if (session.has('dry-run')) {
@@ -241,7 +258,7 @@ export const cancelCommand = terminalCommand(
     more: { all: 'All quotes of the account, or those for one option.', ...ACCOUNT_FLAGS, ...CHAIN_FLAGS },
     switches: ['all'],
     about:
-      'Sends a transaction for each pool. No one can fill a quote once its cancellation is mined. Withdrawn quotes are cancelled when they are named.',
+      'Sends a transaction for each pool. No one can fill a quote once its cancellation is mined. Withdrawn quotes are cancelled when they are named. Where privacy is proven, private quotes take a key with the scope takers:all.',
   },
   async (session) => {
     const { isJson, io } = session;
@@ -267,8 +284,10 @@ async function cancelAll(
 async function cancelNamed({ client, positionals }: TerminalSession, trader: Trader): Promise<Transaction[]> {
   const wanted = new Set(positionals.map((id) => id.toLowerCase()));
   if (wanted.size === 0) throw new UsageError('name quotes by their ids, or say --all');
-  const { validQuotes, invalidQuotes } = await client.rest.orders({ provider: trader.address });
-  const own = [...validQuotes, ...invalidQuotes.map(({ quote }) => quote)];
+  const provider = trader.address.toLowerCase();
+  // By their ids and without the provider, which would leave private quotes out.
+  const { validQuotes, invalidQuotes } = await client.rest.orders({ quoteIds: [...wanted] as Hex[] });
+  const own = [...validQuotes, ...invalidQuotes.map(({ quote }) => quote)].filter((each) => each.provider === provider);
   const found = own.filter(({ quoteId }) => wanted.delete(quoteId));
   for (let cursor: Hex | null | undefined; wanted.size > 0 && cursor !== null;) {
     const query = { provider: trader.address, limit: '1000', ...(cursor !== undefined && { cursor }) };
@@ -277,6 +296,7 @@ async function cancelNamed({ client, positionals }: TerminalSession, trader: Tra
     cursor = next;
   }
   const [missing] = wanted;
-  if (missing !== undefined) throw new UsageError(`${trader.address} has no public or withdrawn quote ${missing}`);
+  if (missing !== undefined)
+    throw new UsageError(`the service shows this key no quote ${missing} of ${trader.address}`);
   return trader.cancel(found);
 }

@@ -19,6 +19,11 @@ export class RefusedError extends Error {
   }
 }
 
+/** The server refused what takes a key with a scope. Not by class: a bundle may have two copies of it. */
+export function lacksScope(error: unknown): boolean {
+  return isObject(error) && error.code === 'missing_scope';
+}
+
 /** The connection ended before the answer came: what was asked may or may not have been done. */
 export class ConnectionLostError extends Error {
   override readonly name = 'ConnectionLostError';
@@ -34,7 +39,7 @@ export interface SchemaProblem {
   readonly message: string;
 }
 
-/** A call was answered with something else than 2xx, or not by the service: with what is no JSON. */
+/** A call was answered with a status other than 2xx, or with a body that is not JSON. */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
   /** HTTP status. */

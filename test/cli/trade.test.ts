@@ -1,11 +1,12 @@
 import t from 'tap';
 import { type CliCommand, EXIT_FAILED, EXIT_OK, EXIT_USAGE, runCommand } from '../../src/cli/run.js';
-import { accountCommand } from '../../src/cli/terminal.js';
+import { accountCommand, watchCommand } from '../../src/cli/terminal.js';
 import { cancelCommand, fillCommand, quoteCommand, rfqCommand } from '../../src/cli/trade.js';
 import { ONE } from '../e2e/maker.js';
 import { startTestService } from '../e2e/running-service.js';
+import { until } from '../until.js';
 
-const running = await startTestService();
+const running = await startTestService({ limits: { wsHeartbeatMs: 50 } });
 t.teardown(() => running.stop());
 const { chain, httpUrl, apiKey } = running;
 const commands: readonly [CliCommand, ...CliCommand[]] = [
@@ -14,14 +15,14 @@ const commands: readonly [CliCommand, ...CliCommand[]] = [
   fillCommand,
   cancelCommand,
   accountCommand,
+  watchCommand,
 ];
 const [, maker, taker] = chain.accounts;
 const [pool] = chain.pools;
 if (maker === undefined || taker === undefined || pool === undefined) throw new Error('a chain has accounts and pools');
 const option = pool.poolAddress;
 
-async function run(words: readonly string[], environment: Record<string, string> = {}) {
-  const out: string[] = [];
+async function run(words: readonly string[], environment: Record<string, string> = {}, out: string[] = []) {
   const err: string[] = [];
   const code = await runCommand(words, commands, '0.0.0', {
     out: (line) => out.push(line),
@@ -86,12 +87,79 @@ await t.test('cancel ends quotes by their ids, and all of an account', async (t)
   t.match(one.out, [/^transaction 0x/]);
   const again = await run(['cancel', id]);
   t.equal(again.code, EXIT_USAGE);
-  t.match(again.err[0], /has no public or withdrawn quote/);
+  t.match(again.err[0], /shows this key no quote/);
   const all = await run(['cancel', '--all', '--json', option]);
   t.equal(all.code, EXIT_OK, all.err.join('\n'));
   t.equal((JSON.parse(all.out[0] ?? '') as object[]).length, 1);
   t.notOk((await run(['account', maker.address])).out.some((line) => line.endsWith('live')));
   t.match((await run(['cancel', '--all'])).err, [/has no quotes to cancel/]);
+});
+
+await t.test('cancel ends a private quote by its id', async (t) => {
+  const id = await quote('0.06', '1', '--taker', taker.address);
+  const { code, out, err } = await run(['cancel', id]);
+  t.equal(code, EXIT_OK, err.join('\n'));
+  t.match(out, [/^transaction 0x/]);
+  t.equal((await run(['cancel', id])).code, EXIT_USAGE);
+});
+
+await t.test('cancel leaves quotes of others alone', async (t) => {
+  const id = await quote('0.06');
+  const { code, err } = await run(['cancel', id, '--account', '2']);
+  t.equal(code, EXIT_USAGE);
+  t.match(err[0], new RegExp(`no quote ${id} of ${taker.address}`, 'i'));
+  t.equal((await run(['cancel', id])).code, EXIT_OK);
+});
+
+await t.test('a key without scopes trades where privacy is proven', async (t) => {
+  const walletKey = chain.accounts.at(-1)?.privateKey;
+  if (walletKey === undefined) throw new Error('a chain has accounts');
+  const proven = await startTestService({ chain, walletKey, privacy: 'proven', limits: { wsHeartbeatMs: 50 } });
+  t.teardown(() => proven.stop());
+  const { key } = await proven.keys.create('paid', 'taker');
+  const runThere = (words: readonly string[], out: string[] = []) =>
+    run([...words, '--url', proven.httpUrl], { QUOTEBOOK_API_KEY: key }, out);
+  /** An ask of one contract, of which `proven` knows. */
+  const shown = async (price: string, ...more: string[]): Promise<string> => {
+    const { code, err, out } = await runThere(['quote', option, 'ask', price, '1', '--json', ...more]);
+    t.equal(code, EXIT_OK, err.join('\n'));
+    return (JSON.parse(out[0] ?? '') as { quoteId: string }).quoteId;
+  };
+  const toTaker = ['--taker', taker.address];
+
+  await t.test('watch shows it public quotes, and says that private ones are left out', async (t) => {
+    const listeners = process.listenerCount('SIGINT');
+    const out: string[] = [];
+    const watching = runThere(['watch', option, '--json'], out);
+    await until(() => process.listenerCount('SIGINT') !== listeners);
+    await shown('0.03', ...toTaker);
+    const id = await shown('0.04');
+    await until(() => out.length > 0);
+    process.emit('SIGINT');
+    const { code, err } = await watching;
+    t.equal(code, EXIT_OK);
+    t.match(JSON.parse(out[0] ?? ''), { type: 'POST_QUOTE', body: { quoteId: id } });
+    t.match(err, [/private ones take a key with the scope takers:all/]);
+  });
+
+  await t.test('rfq and fill sign in, and take private quotes', async (t) => {
+    const asked = await runThere(['rfq', option, 'buy', '2', '--wait', '1', '--account', '2']);
+    t.equal(asked.code, EXIT_OK, asked.err.join('\n'));
+    t.match(asked.out[1], /^ *0\.03 +1 +private /);
+    const words = ['fill', option, 'buy', '2', '--limit', '0.05', '--account', '2', '--approve', '--json'];
+    const { code, out, err } = await runThere(words);
+    t.equal(code, EXIT_OK, err.join('\n'));
+    t.match(JSON.parse(out[0] ?? ''), { filled: (2n * ONE).toString(), shortfall: '0' });
+  });
+
+  await t.test('cancel ends public quotes, and says that it is not shown private ones', async (t) => {
+    const [hidden, id] = [await shown('0.03', ...toTaker), await shown('0.04')];
+    t.equal((await runThere(['cancel', id])).code, EXIT_OK);
+    t.match((await runThere(['cancel', hidden])).err[0], /shows this key no quote/);
+    await shown('0.05');
+    t.equal((JSON.parse((await runThere(['cancel', '--all', '--json'])).out[0] ?? '') as object[]).length, 1);
+    t.equal((await run(['cancel', '--all'])).code, EXIT_OK);
+  });
 });
 
 await t.test('wrong words are refused before anything is sent', async (t) => {

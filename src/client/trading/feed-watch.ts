@@ -1,19 +1,20 @@
 import type { Hex } from 'viem';
 import type { FollowedEvents } from '../followed.js';
 import type { HeartbeatMessage, QuoteEvent } from '../messages.js';
-import type { BaseOrderbookClient } from '../orderbook-client.js';
+import type { BaseOrderbookClient, QuotesFilter } from '../orderbook-client.js';
 import type { ClientClock } from '../ports.js';
 import { FeedNotLiveError, NotShownError } from './errors.js';
 
 export interface WatchOptions {
   readonly client: Pick<BaseOrderbookClient, 'followEvents' | 'onHeartbeat'>;
   readonly clock: ClientClock;
-  readonly poolAddress: Hex;
+  /** Quotes whose events can name the transactions. What the key may not see, the server refuses. */
+  readonly filter: QuotesFilter;
   /** How long the feed may take to be live, and to show a transaction. */
   readonly feedMs: number;
 }
 
-/** Follows the events of one pool while a call is under way: sees what its transactions do to the book. */
+/** Follows events of quotes while a call is under way: sees what its transactions do to the book. */
 export class FeedWatch {
   readonly #options: WatchOptions;
   readonly #events: FollowedEvents;
@@ -26,8 +27,8 @@ export class FeedWatch {
 
   constructor(options: WatchOptions) {
     this.#options = options;
-    const { client, poolAddress } = options;
-    this.#events = client.followEvents({ poolAddress, taker: '*' });
+    const { client, filter } = options;
+    this.#events = client.followEvents(filter);
     this.#events.onEvent((event) => this.#take(event));
     this.#stopHeartbeats = client.onHeartbeat((heartbeat) => this.#beat(heartbeat));
   }
@@ -92,5 +93,5 @@ export async function liveWithin(
   await Promise.race([followed.whenLive(), late]).finally(() => cancel());
 }
 
-/** Transactions of other traders in the pool are remembered, too: more than happen while one call waits. */
+/** Transactions of other traders are remembered, too: more than happen while one call waits. */
 const MOST_SHOWN = 10_000;

@@ -1,7 +1,8 @@
 import { type Hex, parseEventLogs, type TransactionReceipt, zeroAddress } from 'viem';
 import { readContract } from 'viem/actions';
 import type { OrderbookQuote, PoolKeyJson } from '../../wire/orderbook.js';
-import type { BaseOrderbookClient } from '../orderbook-client.js';
+import { lacksScope } from '../errors.js';
+import type { BaseOrderbookClient, QuotesFilter } from '../orderbook-client.js';
 import { type ClientClock, systemClock } from '../ports.js';
 import type { QuotedPool } from '../sign-quote.js';
 import { collateralTokenAbi, LONG_ID, SHORT_ID, tradedPoolAbi } from './abi.js';
@@ -128,7 +129,7 @@ export class Trader {
     }
     const fills: Filled[] = [];
     const failed: { quoteId: Hex; reason: string }[] = [];
-    await this.#watched(pool.poolAddress, async (watch) => {
+    await this.#watched({ poolAddress: pool.poolAddress, taker: this.address }, async (watch) => {
       for (const planned of plan.fills) {
         const outcome = await this.#fillOne(pool, planned);
         if ('reason' in outcome) failed.push(outcome);
@@ -144,31 +145,38 @@ export class Trader {
   async approve(pool: QuotedPool, amount: bigint): Promise<Transaction> {
     const args = [this.#options.erc20Router, amount];
     const call = { address: collateralOf(pool.poolKey), abi: collateralTokenAbi, functionName: 'approve', args };
-    return this.#sendShown(pool.poolAddress, call);
+    return transactionOf(await this.#sendShown(call));
   }
 
   /** Cancels own quotes on the chain, in a transaction for each pool and 100 quotes. Any id of one's own may be named. */
   async cancel(quotes: readonly Pick<OrderbookQuote, 'poolAddress' | 'quoteId'>[]): Promise<Transaction[]> {
-    const transactions: Transaction[] = [];
-    for (const [poolAddress, quoteIds] of byPool(quotes)) {
-      for (let at = 0; at < quoteIds.length; at += CANCELS_PER_TRANSACTION) {
-        const args = [quoteIds.slice(at, at + CANCELS_PER_TRANSACTION)];
-        const call = { address: poolAddress, abi: tradedPoolAbi, functionName: 'cancelQuotesOB', args };
-        transactions.push(await this.#sendShown(poolAddress, call));
+    if (quotes.length === 0) return [];
+    return this.#watched(this.#own, async (watch) => {
+      const transactions: Transaction[] = [];
+      for (const [poolAddress, quoteIds] of byPool(quotes)) {
+        for (let at = 0; at < quoteIds.length; at += CANCELS_PER_TRANSACTION) {
+          const args = [quoteIds.slice(at, at + CANCELS_PER_TRANSACTION)];
+          const call = { address: poolAddress, abi: tradedPoolAbi, functionName: 'cancelQuotesOB', args };
+          transactions.push(transactionOf(await this.transactions.send(call)));
+        }
       }
-    }
-    return transactions;
+      for (const { hash, blockNumber } of transactions) await watch.shows(hash, blockNumber, true);
+      return transactions;
+    });
   }
 
   /**
    * Cancels every quote of the account that the service lists, of all pools or one. Withdrawn quotes, and private ones
    * without funds at present, are not among them: they can be filled until their deadline, unless `cancel` names them.
+   * Where `privacy` is proven, private quotes are listed to a key with the scope takers:all alone.
    */
   async cancelAll({ poolAddress }: { readonly poolAddress?: Hex } = {}): Promise<Transaction[]> {
     const filter = { provider: this.address, ...(poolAddress !== undefined && { poolAddress }) };
     const followed = this.#options.client.followQuotes({ ...filter, taker: '*' });
     try {
-      await liveWithin(followed, this.#clock, this.#timeouts.feedMs);
+      await liveWithin(followed, this.#clock, this.#timeouts.feedMs).catch((error: unknown) => {
+        if (!lacksScope(error)) throw error;
+      });
       const { validQuotes, invalidQuotes } = await this.#options.client.rest.orders(filter);
       const all = [...followed.book.all(), ...validQuotes, ...invalidQuotes.map(({ quote }) => quote)];
       return await this.cancel([...new Map(all.map((quote) => [quote.quoteId, quote])).values()]);
@@ -224,25 +232,29 @@ export class Trader {
       throw new NothingHeldError(`The account holds no ${id === LONG_ID ? 'longs' : 'shorts'} of ${pool.poolAddress}`);
     }
     const call = { address: pool.poolAddress, abi: tradedPoolAbi, functionName, args: [] };
-    return this.#watched(pool.poolAddress, async (watch) => {
+    return this.#sendShown(call);
+  }
+
+  async #sendShown(call: Call): Promise<TransactionReceipt> {
+    return this.#watched(this.#own, async (watch) => {
       const receipt = await this.transactions.send(call);
       await watch.shows(receipt.transactionHash, receipt.blockNumber, true);
       return receipt;
     });
   }
 
-  async #sendShown(poolAddress: Hex, call: Call): Promise<Transaction> {
-    return this.#watched(poolAddress, async (watch) => {
-      const receipt = await this.transactions.send(call);
-      await watch.shows(receipt.transactionHash, receipt.blockNumber, true);
-      return transactionOf(receipt);
-    });
+  /**
+   * Own public quotes, which every key may follow: for transactions that a heartbeat shows, too, such as the cancel of a
+   * private quote.
+   */
+  get #own(): QuotesFilter {
+    return { provider: this.address };
   }
 
   /** The feed is followed before anything is sent, so that no event is missed. */
-  async #watched<T>(poolAddress: Hex, work: (watch: FeedWatch) => Promise<T>): Promise<T> {
+  async #watched<T>(filter: QuotesFilter, work: (watch: FeedWatch) => Promise<T>): Promise<T> {
     const { client } = this.#options;
-    const watch = new FeedWatch({ client, clock: this.#clock, poolAddress, feedMs: this.#timeouts.feedMs });
+    const watch = new FeedWatch({ client, clock: this.#clock, filter, feedMs: this.#timeouts.feedMs });
     try {
       await watch.live();
       return await work(watch);
