@@ -6,7 +6,7 @@ import type { Trader, Transaction } from '../client/trading/trader.js';
 import { systemClock } from '../system/clock.js';
 import { pause } from '../system/timers.js';
 import { formatDecimal } from '../wire/primitives.js';
-import { EXIT_FAILED, EXIT_OK, UsageError } from './run.js';
+import { type CliCommand, EXIT_FAILED, EXIT_OK, UsageError } from './run.js';
 import {
   decimalText,
   findInstrument,
@@ -300,3 +300,66 @@ async function cancelNamed({ client, positionals }: TerminalSession, trader: Tra
     throw new UsageError(`the service shows this key no quote ${missing} of ${trader.address}`);
   return trader.cancel(found);
 }
+
+/** `exposure`: of the positions that it closes. `close` resolves to what it tells people, and to its JSON. */
+function closingCommand(
+  name: 'exercise' | 'settle',
+  exposure: 'LONG' | 'SHORT',
+  summary: string,
+  close: (trader: Trader, poolAddress: Hex) => Promise<{ readonly text: string; readonly result: Transaction }>,
+): CliCommand {
+  const usage = `quotebook ${name} POOL`;
+  return terminalCommand(
+    name,
+    summary,
+    {
+      usage: `${usage} [FLAGS]`,
+      more: { ...ACCOUNT_FLAGS, ...CHAIN_FLAGS },
+      about:
+        'POOL is an address, or the name of an expired option, as `quotebook account` lists them. Sends a transaction.',
+    },
+    async (session) => {
+      const { isJson, io } = session;
+      const [pool = ''] = words(session, 1, usage);
+      const trader = await traderOf(session);
+      const poolAddress = isAddress(pool) ? pool : await expiredPool(session, trader.address, pool, exposure);
+      const { text, result } = await close(trader, poolAddress);
+      io.out(isJson ? JSON.stringify(result, decimalText) : `${text}, transaction ${result.hash}`);
+      return EXIT_OK;
+    },
+  );
+}
+
+async function expiredPool(
+  { client }: TerminalSession,
+  holder: Hex,
+  name: string,
+  exposure: 'LONG' | 'SHORT',
+): Promise<Hex> {
+  const { expired } = await client.rest.optionBalances(holder);
+  const [found, another] = expired.filter((each) => each.name === name && each.exposure === exposure);
+  if (found === undefined) throw new UsageError(`${holder} has no expired ${exposure.toLowerCase()} position ${name}`);
+  if (another !== undefined) throw new UsageError(`several pools have the name ${name}: name one by its address`);
+  return found.token_address;
+}
+
+export const exerciseCommand = closingCommand(
+  'exercise',
+  'LONG',
+  "pay out an account's longs of an expired option",
+  async (trader, poolAddress) => {
+    const result = await trader.exercise({ poolAddress });
+    const [value, fee] = [result.value, result.fee].map((amountOf) => formatDecimal(amountOf, DECIMALS));
+    return { text: `value ${value}, fee ${fee}`, result };
+  },
+);
+
+export const settleCommand = closingCommand(
+  'settle',
+  'SHORT',
+  "pay out the collateral of an account's shorts of an expired option",
+  async (trader, poolAddress) => {
+    const result = await trader.settle({ poolAddress });
+    return { text: `${result.collateral} units of the collateral token`, result };
+  },
+);

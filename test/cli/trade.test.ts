@@ -1,10 +1,17 @@
 import t from 'tap';
 import { type CliCommand, EXIT_FAILED, EXIT_OK, EXIT_USAGE, runCommand } from '../../src/cli/run.js';
 import { accountCommand, watchCommand } from '../../src/cli/terminal.js';
-import { cancelCommand, fillCommand, quoteCommand, rfqCommand } from '../../src/cli/trade.js';
-import { ONE } from '../e2e/maker.js';
+import {
+  cancelCommand,
+  exerciseCommand,
+  fillCommand,
+  quoteCommand,
+  rfqCommand,
+  settleCommand,
+} from '../../src/cli/trade.js';
+import { Market, ONE } from '../chain/dev/market.js';
 import { startTestService } from '../e2e/running-service.js';
-import { until } from '../until.js';
+import { until, untilAnswer } from '../until.js';
 
 const running = await startTestService({ limits: { wsHeartbeatMs: 50 } });
 t.teardown(() => running.stop());
@@ -14,6 +21,8 @@ const commands: readonly [CliCommand, ...CliCommand[]] = [
   rfqCommand,
   fillCommand,
   cancelCommand,
+  exerciseCommand,
+  settleCommand,
   accountCommand,
   watchCommand,
 ];
@@ -174,6 +183,8 @@ await t.test('wrong words are refused before anything is sent', async (t) => {
     [['fill', option, 'buy', '1'], /--limit is a decimal number/],
     [['fill', option, 'buy', '1', '--limit', '1', '--router', 'x'], /--router/],
     [['cancel'], /name quotes by their ids/],
+    [['exercise'], /say `quotebook exercise POOL`/],
+    [['settle', 'WETH-USDC-01JAN20-1-C'], /no expired short position/],
   ] as const) {
     const { code, err } = await run(words);
     t.equal(code, EXIT_USAGE, words.join(' '));
@@ -183,4 +194,28 @@ await t.test('wrong words are refused before anything is sent', async (t) => {
   t.equal(code, EXIT_USAGE);
   t.match(err.join('\n'), /not 32 bytes in hex/);
   t.notMatch(err.join('\n'), /secret/);
+});
+
+await t.test('after the maturity exercise and settle pay out, by the name of the option or its pool', async (t) => {
+  const market = new Market(chain);
+  const { strike, isCallPool, maturity } = pool.poolKey;
+  await market.setSettlementPrice(pool.poolKey, isCallPool ? 2n * strike : strike / 2n);
+  await market.moveTimeTo(maturity);
+  const nameOf = async (): Promise<string> => {
+    const { out } = await run(['account', taker.address, '--json']);
+    const { positions } = JSON.parse(out[0] ?? '') as {
+      positions: { expired: { token_address: string; name: string }[] };
+    };
+    return positions.expired.find(({ token_address: address }) => address === option)?.name ?? '';
+  };
+  const name = await untilAnswer(nameOf, (found) => found !== '');
+  const exercised = await run(['exercise', name, '--account', '2']);
+  t.equal(exercised.code, EXIT_OK, exercised.err.join('\n'));
+  t.match(exercised.out, [/^value [\d.]+, fee [\d.]+, transaction 0x[0-9a-f]{64}$/]);
+  const settled = await run(['settle', option, '--json']);
+  t.equal(settled.code, EXIT_OK, settled.err.join('\n'));
+  t.match(JSON.parse(settled.out[0] ?? ''), { hash: /^0x/, collateral: /^[1-9]/ });
+  const again = await run(['exercise', option, '--account', '2']);
+  t.equal(again.code, EXIT_FAILED);
+  t.match(again.err, [/holds no longs/]);
 });

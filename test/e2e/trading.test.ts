@@ -14,8 +14,9 @@ import { privateKeyToAccount } from 'viem/accounts';
 import { LONG, SHORT } from '../../src/chain/contracts/abi.js';
 import { tradedPoolAbi } from '../../src/client/trading/abi.js';
 import type { DevAccount } from '../../src/chain/dev/dev-client.js';
-import type { Pool } from '../../src/engine/quote.js';
+import type { Hex, Pool } from '../../src/engine/quote.js';
 import { Market, ONE } from '../chain/dev/market.js';
+import { untilAnswer } from '../until.js';
 import { documentedPorts } from './documented-network.js';
 import { signQuote, type QuoteTerms } from './maker.js';
 import { startTestService } from './running-service.js';
@@ -59,6 +60,15 @@ const quoted = ({ poolAddress, poolKey }: Pool) => ({
   poolAddress,
   poolKey: { ...poolKey, strike: poolKey.strike.toString() },
 });
+
+/** The pool of an account's expired position, which no list of pools has any more. */
+async function expired(client: OrderbookClient, holder: Hex, pool: Pool): Promise<{ poolAddress: Hex }> {
+  const positions = async () => (await client.rest.optionBalances(holder)).expired;
+  const isOfPool = ({ token_address: address }: { token_address: Hex }): boolean => address === pool.poolAddress;
+  const found = (await untilAnswer(positions, (held) => held.some(isOfPool))).find(isOfPool);
+  if (found === undefined) throw new Error('there is one by now');
+  return { poolAddress: found.token_address };
+}
 
 /** Posts quotes of the maker, and resolves to their ids. */
 async function post(client: OrderbookClient, pool: Pool, ...offers: QuoteTerms[]) {
@@ -243,8 +253,8 @@ t.test('after the maturity longs are exercised and shorts settled', async (t) =>
   const weth = market.token('testWETH');
   let paid = { value: 0n, collateral: 0n };
   const changes = await market.changes(weth, [taker.address, own.address], async () => {
-    const { value } = await taker.exercise(quoted(pool));
-    const { collateral } = await own.settle(quoted(pool));
+    const { value } = await taker.exercise(await expired(client, taker.address, pool));
+    const { collateral } = await own.settle(await expired(client, own.address, pool));
     paid = { value, collateral };
   });
   t.strictSame(changes, [paid.value, paid.collateral]);

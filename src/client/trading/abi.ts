@@ -13,6 +13,7 @@ export const tradedPoolAbi = parseAbi([
   'function exercise() returns (uint256 exerciseValue, uint256 exerciseFee)',
   'function settle() returns (uint256 collateral)',
   'function balanceOf(address account, uint256 id) view returns (uint256)',
+  'function getPoolSettings() view returns (address base, address quote, address oracleAdapter, uint256 strike, uint256 maturity, bool isCallPool)',
   'event FillQuoteOB(bytes32 indexed quoteOBHash, address indexed user, address indexed provider, uint256 contractSize, Delta deltaMaker, Delta deltaTaker, uint256 premium, uint256 protocolFee, uint256 totalReferralRebate, bool isBuy)',
   'event Exercise(address indexed operator, address indexed holder, uint256 contractSize, uint256 exerciseValue, uint256 settlementPrice, uint256 fee, uint256 operatorCost)',
   'event Settle(address indexed operator, address indexed holder, uint256 contractSize, uint256 exerciseValue, uint256 settlementPrice, uint256 fee, uint256 operatorCost)',

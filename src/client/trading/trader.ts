@@ -185,23 +185,34 @@ export class Trader {
     }
   }
 
-  /** Exercises the longs of an expired pool. Amounts are 1e-18 of the collateral token. */
-  async exercise(pool: QuotedPool): Promise<Transaction & { readonly value: bigint; readonly fee: bigint }> {
+  /**
+   * Exercises the longs of an expired pool. Amounts are 1e-18 of the collateral token. Rejects with NothingHeldError, or
+   * with ContractRefusedError before the maturity.
+   */
+  async exercise(
+    pool: Pick<QuotedPool, 'poolAddress'>,
+  ): Promise<Transaction & { readonly value: bigint; readonly fee: bigint }> {
     const receipt = await this.#close(pool, LONG_ID, 'exercise');
     const [event] = parseEventLogs({ abi: tradedPoolAbi, eventName: 'Exercise', logs: receipt.logs });
     const { exerciseValue = 0n, fee = 0n } = event?.args ?? {};
     return { ...transactionOf(receipt), value: exerciseValue, fee };
   }
 
-  /** Settles the shorts of an expired pool. `collateral`: what they return, in the token's own decimals. */
-  async settle(pool: QuotedPool): Promise<Transaction & { readonly collateral: bigint }> {
-    const token = collateralOf(pool.poolKey);
+  /**
+   * Settles the shorts of an expired pool. `collateral`: what they return, in the token's own decimals. The chain says
+   * the pool's key where none is given. Rejects as `exercise` does.
+   */
+  async settle(
+    pool: Pick<QuotedPool, 'poolAddress'> & Partial<Pick<QuotedPool, 'poolKey'>>,
+  ): Promise<Transaction & { readonly collateral: bigint }> {
+    const poolKey = pool.poolKey ?? (await this.#keyOf(pool.poolAddress));
+    const decimals = await this.#decimalsOf(collateralOf(poolKey));
     const receipt = await this.#close(pool, SHORT_ID, 'settle');
     const [event] = parseEventLogs({ abi: tradedPoolAbi, eventName: 'Settle', logs: receipt.logs });
     const { contractSize = 0n, exerciseValue = 0n } = event?.args ?? {};
-    const { isCallPool, strike } = pool.poolKey;
+    const { isCallPool, strike } = poolKey;
     const locked = isCallPool ? contractSize : (contractSize * BigInt(strike)) / ONE;
-    const unit = 10n ** BigInt(18 - (await this.#decimalsOf(token)));
+    const unit = 10n ** BigInt(18 - decimals);
     return { ...transactionOf(receipt), collateral: (locked - exerciseValue) / unit };
   }
 
@@ -227,7 +238,11 @@ export class Trader {
     }
   }
 
-  async #close(pool: QuotedPool, id: bigint, functionName: 'exercise' | 'settle'): Promise<TransactionReceipt> {
+  async #close(
+    pool: Pick<QuotedPool, 'poolAddress'>,
+    id: bigint,
+    functionName: 'exercise' | 'settle',
+  ): Promise<TransactionReceipt> {
     if ((await this.#contracts(pool, id)) === 0n) {
       throw new NothingHeldError(`The account holds no ${id === LONG_ID ? 'longs' : 'shorts'} of ${pool.poolAddress}`);
     }
@@ -267,7 +282,7 @@ export class Trader {
     return this.#options.client.rest.quotes({ poolAddress, side, size: size.toString(), taker: this.address });
   }
 
-  #contracts({ poolAddress }: QuotedPool, id: bigint): Promise<bigint> {
+  #contracts({ poolAddress }: Pick<QuotedPool, 'poolAddress'>, id: bigint): Promise<bigint> {
     return this.#read({
       address: poolAddress,
       abi: tradedPoolAbi,
@@ -283,6 +298,13 @@ export class Trader {
   #feeShare({ poolAddress }: QuotedPool): Promise<bigint> {
     const args = [this.address, FULL_FEE_SIZE, FULL_FEE_PREMIUM, true, true, ONE, true];
     return this.#read({ address: poolAddress, abi: tradedPoolAbi, functionName: '_takerFeeLowLevel', args });
+  }
+
+  async #keyOf(poolAddress: Hex): Promise<PoolKeyJson> {
+    const call = { address: poolAddress, abi: tradedPoolAbi, functionName: 'getPoolSettings', args: [] };
+    const [base, quote, oracleAdapter, strike, maturity, isCallPool] =
+      await this.#read<readonly [Hex, Hex, Hex, bigint, bigint, boolean]>(call);
+    return { base, quote, oracleAdapter, strike: strike.toString(), maturity: Number(maturity), isCallPool };
   }
 
   async #decimalsOf(token: Hex): Promise<number> {
