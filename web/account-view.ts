@@ -2,18 +2,16 @@ import {
   type Hex,
   type OptionBalances,
   type OrderbookClient,
-  type OrderbookQuote,
-  type OrdersResult,
   type Pool,
   signRestore,
   signWithdrawal,
 } from 'quotebook/client';
 import { contracts, drawn, plainDecimal } from './amounts.js';
 import { allowanceOf, ANY_AMOUNT, approveCall, cancelCall, closeCall, tokenDecimals } from './contract-calls.js';
-import { words } from './display.js';
 import { type Action, byId, create, fillRows, setText, tableRow, withUsd } from './elements.js';
 import type { Market } from './market.js';
 import { nameOf, premiumText, premiumToken } from './option.js';
+import type { OwnQuote, OwnQuotes } from './own-quotes.js';
 import { throttled } from './redraw.js';
 import type { ServerClock } from './server-clock.js';
 import type { Trade } from './trades-view.js';
@@ -33,6 +31,7 @@ const SIGNED_SECONDS = 300;
 interface AccountParts {
   readonly market: Market;
   readonly clock: ServerClock;
+  readonly ownQuotes: OwnQuotes;
   readonly chainId: string;
   /** The contract that takes the collateral of makers and takers. */
   readonly router: Hex;
@@ -65,6 +64,9 @@ export class AccountView {
     this.#allowances.clear();
     byId('account').dataset.connected = String(wallet !== null);
     if (wallet === null) return;
+    for (const id of ['quotes-rows', 'positions-rows', 'balances-rows']) fillRows(byId(id), [], 'Reading…');
+    byId('cancel-all').hidden = true;
+    setText(byId('account-note'), '');
     void this.refresh();
     this.#timer = setInterval(() => void this.refresh(), READ_EVERY_MS);
   }
@@ -77,6 +79,7 @@ export class AccountView {
   /** The wallet has sent a transaction: reads everything again, and once more when the server knows the position. */
   transacted(): void {
     this.#allowances.clear();
+    this.#parts.ownQuotes.transacted();
     void this.refresh();
     setTimeout(() => void this.refresh(), POSITIONS_AFTER_MS);
   }
@@ -93,43 +96,38 @@ export class AccountView {
   }
 
   async #readQuotes(): Promise<void> {
-    await this.#read('quotes-rows', async (client, { address }) => {
-      const [found, { quotes: withdrawn }] = await Promise.all([
-        client.rest.orders({ provider: address }),
-        client.rest.withdrawnQuotes({ provider: address }),
-      ]);
-      const all: [OrderbookQuote, string][] = [
-        ...found.validQuotes.map((quote): [OrderbookQuote, string] => [quote, 'live']),
-        ...found.invalidQuotes.map(({ quote, reason }): [OrderbookQuote, string] => [quote, words(reason)]),
-        ...withdrawn.map((quote): [OrderbookQuote, string] => [quote, WITHDRAWN]),
-      ];
-      this.#quotedPools = new Set(all.map(([{ poolAddress }]) => poolAddress));
-      byId('cancel-all').hidden = all.length === 0;
-      const rows = all.map(([quote, state]) => {
-        const pool = this.#market.pool(quote.poolAddress);
-        const side = quote.isBuy ? 'bid' : 'ask';
-        const price = BigInt(quote.price);
-        return tableRow(
-          quote.quoteId,
-          [
-            this.#market.nameOf(quote.poolAddress),
-            side,
-            pool === undefined
-              ? '…'
-              : withUsd(this.#market.priceText(pool, price, side), this.#market.usdOfPrice(pool, price, side)),
-            contracts(BigInt(quote.fillableSize)),
-            state,
-          ],
-          [
-            state === WITHDRAWN
-              ? ['Restore', () => void this.#sign(quote.quoteId, 'Restored')]
-              : ['Withdraw', () => void this.#sign(quote.quoteId, 'Withdrawn')],
-            ['Cancel', () => void this.#send(cancelCall(quote.poolAddress, [quote.quoteId]), 'Cancelled')],
-          ],
-        );
-      });
-      fillRows(byId('quotes-rows'), rows, 'This wallet has no public quotes. Place one beside the book.');
+    await this.#read('quotes-rows', async (client, wallet) => {
+      const all = await this.#parts.ownQuotes.read(client, wallet);
+      return () => this.#drawQuotes(all);
     });
+  }
+
+  #drawQuotes(all: readonly OwnQuote[]): void {
+    this.#quotedPools = new Set(all.filter(({ isPrivate }) => !isPrivate).map(({ poolAddress }) => poolAddress));
+    byId('cancel-all').hidden = all.length === 0;
+    const rows = all.map(({ quoteId, poolAddress, isBuy, price, left, state, isWithdrawn }) => {
+      const pool = this.#market.pool(poolAddress);
+      const side = isBuy ? 'bid' : 'ask';
+      return tableRow(
+        quoteId,
+        [
+          this.#market.nameOf(poolAddress),
+          side,
+          pool === undefined
+            ? '…'
+            : withUsd(this.#market.priceText(pool, price, side), this.#market.usdOfPrice(pool, price, side)),
+          contracts(left),
+          state,
+        ],
+        [
+          isWithdrawn
+            ? ['Restore', () => void this.#sign(quoteId, 'Restored')]
+            : ['Withdraw', () => void this.#sign(quoteId, 'Withdrawn')],
+          ['Cancel', () => void this.#send(cancelCall(poolAddress, [quoteId]), 'Cancelled')],
+        ],
+      );
+    });
+    fillRows(byId('quotes-rows'), rows, NO_QUOTES);
   }
 
   async #readPositions(): Promise<void> {
@@ -158,7 +156,7 @@ export class AccountView {
           isExpired ? [[label, close]] : [],
         );
       });
-      fillRows(byId('positions-rows'), rows, 'This wallet has no positions. Take a size beside the book.');
+      return () => fillRows(byId('positions-rows'), rows, 'This wallet has no positions. Take a size beside the book.');
     });
   }
 
@@ -203,7 +201,7 @@ export class AccountView {
           return tableRow(symbol, [symbol, String(balance), text], actions);
         }),
       );
-      fillRows(byId('balances-rows'), rows, 'This wallet has no tokens. Send it some to trade.');
+      return () => fillRows(byId('balances-rows'), rows, 'This wallet has no tokens. Send it some to trade.');
     });
   }
 
@@ -232,25 +230,56 @@ export class AccountView {
     return { text, actions: amount === 0n ? [] : [['Revoke', revoke]] };
   }
 
-  /** Leaves the rows as they are when the answer does not come, and says so. */
-  async #read(id: string, read: (client: OrderbookClient, wallet: Wallet) => Promise<void>): Promise<void> {
+  /**
+   * Reads and draws a table. If the answer does not come, the rows stay as they are, or say so where there are none. What
+   * was read for another wallet is not drawn.
+   */
+  async #read(id: string, read: (client: OrderbookClient, wallet: Wallet) => Promise<() => void>): Promise<void> {
     const [client, wallet] = [this.#client, this.#wallet];
     if (client === null || wallet === null) return;
     const table = byId(id);
     try {
-      await read(client, wallet);
+      const draw = await read(client, wallet);
+      if (client !== this.#client || wallet !== this.#wallet) return;
+      draw();
       table.removeAttribute('aria-busy');
     } catch (error) {
-      table.setAttribute('aria-busy', 'true');
       console.warn(`reading ${id} failed`, error);
+      if (client !== this.#client || wallet !== this.#wallet) return;
+      table.setAttribute('aria-busy', 'true');
+      const hasRows = table.querySelector('td:not(.empty)') !== null;
+      if (!hasRows) fillRows(table, [], `This cannot be read: ${problemText(error)}. The page tries again.`);
     }
   }
 
+  /** Cancels what the service or this browser knows at this moment, in a transaction for each pool and 100 quotes. */
   async #cancelAll(): Promise<void> {
     const [client, wallet] = [this.#client, this.#wallet];
     if (client === null || wallet === null) return;
-    const byPool = idsByPool(await client.rest.orders({ provider: wallet.address }));
-    for (const [poolAddress, ids] of byPool) await this.#send(cancelCall(poolAddress, ids), 'Cancelled all quotes');
+    const note = byId('account-note');
+    setText(note, 'Waiting…');
+    let all: OwnQuote[];
+    try {
+      all = await this.#parts.ownQuotes.read(client, wallet);
+    } catch (error) {
+      setText(note, `No quote was cancelled: they cannot be read (${problemText(error)}). Try again.`);
+      return;
+    }
+    const transactions: Hex[] = [];
+    let cancelled = 0;
+    try {
+      for (const { poolAddress, ids } of parts(all)) {
+        setText(note, `Cancelling ${cancelled + 1} to ${cancelled + ids.length} of ${all.length} quotes…`);
+        transactions.push(await wallet.send(cancelCall(poolAddress, ids)));
+        cancelled += ids.length;
+      }
+      const where = transactions.length === 1 ? 'transaction' : `${transactions.length} transactions:`;
+      const count = cancelled === 1 ? '1 quote' : `${cancelled} quotes`;
+      setText(note, cancelled === 0 ? NO_QUOTES : `Cancelled ${count} in ${where} ${transactions.join(', ')}`);
+    } catch (error) {
+      setText(note, `Cancelled ${cancelled} of ${all.length} quotes. ${problemText(error)}`);
+    }
+    this.transacted();
   }
 
   /** Hides a quote in the service or shows it again, by a signature. On chain it stays as it is. */
@@ -291,8 +320,9 @@ interface Allowance {
   readonly atMs: number;
 }
 
-/** State of a quote that its maker has hidden. */
-const WITHDRAWN = 'withdrawn';
+const NO_QUOTES = 'This wallet has no public quotes, and no private ones from this browser. Place one beside the book.';
+/** A transaction takes so many, that its gas stays far below that of a block. */
+const CANCELS_PER_TRANSACTION = 100;
 
 type Position = OptionBalances['open'][number];
 
@@ -334,12 +364,17 @@ function holdingOf(trades: readonly Trade[], wallet: string): Holding {
   return { net, cost };
 }
 
-function idsByPool({ validQuotes, invalidQuotes }: OrdersResult): Map<string, Hex[]> {
-  const byPool = new Map<string, Hex[]>();
-  for (const { poolAddress, quoteId } of [...validQuotes, ...invalidQuotes.map(({ quote }) => quote)]) {
+/** What one transaction cancels each. */
+function parts(quotes: readonly OwnQuote[]): { readonly poolAddress: Hex; readonly ids: readonly Hex[] }[] {
+  const byPool = new Map<Hex, Hex[]>();
+  for (const { poolAddress, quoteId } of quotes) {
     byPool.set(poolAddress, [...(byPool.get(poolAddress) ?? []), quoteId]);
   }
-  return byPool;
+  return [...byPool].flatMap(([poolAddress, all]) =>
+    Array.from({ length: Math.ceil(all.length / CANCELS_PER_TRANSACTION) }, (_, i) => {
+      return { poolAddress, ids: all.slice(i * CANCELS_PER_TRANSACTION, (i + 1) * CANCELS_PER_TRANSACTION) };
+    }),
+  );
 }
 
 function asExpired(position: OptionBalances['expired'][number]) {

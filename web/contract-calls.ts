@@ -9,6 +9,7 @@ const tokenAbi = parseAbi([
 ]);
 const poolAbi = parseAbi([
   'function cancelQuotesOB(bytes32[] hashes)',
+  'function getQuoteOBFilledAmount(address provider, bytes32 quoteOBHash) view returns (uint256)',
   'function exercise() returns (uint256 exerciseValue, uint256 exerciseFee)',
   'function settle() returns (uint256 collateral)',
 ]);
@@ -47,6 +48,16 @@ export async function fillCover(wallet: Wallet, { approval, bundle, legs }: Cove
   return wallet.send(call);
 }
 
+/** 1e-18 contracts that are filled of a quote of the wallet; 2^256 - 1: it is cancelled. */
+export async function takenOf(wallet: Wallet, poolAddress: Hex, quoteId: Hex): Promise<bigint> {
+  const functionName = 'getQuoteOBFilledAmount';
+  const args = [wallet.address, quoteId] as const;
+  const data = await wallet.read({ to: poolAddress, data: encodeFunctionData({ abi: poolAbi, functionName, args }) });
+  // The pool is not deployed: nothing of it can have been filled.
+  return data === '0x' ? 0n : decodeFunctionResult({ abi: poolAbi, functionName, data });
+}
+
+/** Any id of the wallet's own quotes may be named, also of one that nobody can fill any more. */
 export function cancelCall(poolAddress: string, quoteIds: readonly Hex[]): Call {
   return {
     to: poolAddress,

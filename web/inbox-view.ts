@@ -11,7 +11,8 @@ import { timeText } from './display.js';
 import { byId, create, fillRows, setText, tableRow } from './elements.js';
 import type { Market } from './market.js';
 import { normalizedPrice, premiumToken, typedPremium } from './option.js';
-import { publishQuotes, type RequestedQuote } from './quote-view.js';
+import type { OwnQuotes } from './own-quotes.js';
+import type { RequestedQuote } from './quote-view.js';
 import { isLive } from './rfq-view.js';
 import type { ServerClock } from './server-clock.js';
 import { problemText, shortAddress, type Wallet } from './wallet.js';
@@ -48,6 +49,7 @@ interface Request {
 interface InboxParts {
   readonly market: Market;
   readonly clock: ServerClock;
+  readonly ownQuotes: OwnQuotes;
   readonly onNeedsWallet: () => void;
   /** The user wants to change more of the answer than its price. */
   readonly onEdit: (poolAddress: string, request: RequestedQuote) => void;
@@ -196,8 +198,9 @@ export class InboxView {
       const deadline = until + GRACE_SECONDS;
       const isPublic = taker === ZERO_ADDRESS;
       const terms = { side, price, size, deadline, ...(!isPublic && { taker }) };
-      const { posted } = await client.signQuote(wallet, { poolAddress: pool.poolAddress, poolKey }, terms);
-      const { reasons } = await publishQuotes(client, [posted]);
+      const { poolAddress } = pool;
+      const signed = await client.signQuote(wallet, { poolAddress, poolKey }, terms);
+      const { reasons } = await this.#parts.ownQuotes.publish(client, poolAddress, [signed]);
       setText(state, reasons.length === 0 ? 'answered' : `not placed: ${reasons.join(', ')}`);
       if (reasons.length > 0) return;
       this.#parts.onPlaced();

@@ -3,7 +3,7 @@ import { contracts } from './amounts.js';
 import { words } from './display.js';
 import { byId, create } from './elements.js';
 import type { Market } from './market.js';
-import { shortAddress } from './wallet.js';
+import { isSameAddress, shortAddress } from './wallet.js';
 
 /** Notices that are shown at once; older ones make room. */
 const SHOWN = 4;
@@ -25,10 +25,10 @@ export class Notices {
     const side = isBuy ? 'bid' : 'ask';
     const at = pool === undefined ? '' : ` at ${this.#market.priceText(pool, BigInt(price), side)}`;
     const name = this.#market.nameOf(poolAddress);
-    if (isSame(provider, wallet)) {
+    if (isSameAddress(provider, wallet)) {
       const what = whatHappened(event);
       if (what !== null) this.say(`Your ${side}${at} on ${name} ${what}`);
-    } else if (event.type === 'POST_QUOTE' && isSame(taker, wallet)) {
+    } else if (event.type === 'POST_QUOTE' && isSameAddress(taker, wallet)) {
       const offer = isBuy ? 'buy from you' : 'sell to you';
       const what = `${contracts(BigInt(size))} ${name}${at}`;
       this.say(`${shortAddress(provider)} offers to ${offer} alone ${what}. Take it under Trade.`);
@@ -53,10 +53,6 @@ export class Notices {
     this.#list.prepend(notice);
     for (const old of [...this.#list.children].slice(SHOWN)) old.remove();
   }
-}
-
-function isSame(address: string, other: string): boolean {
-  return address.toLowerCase() === other.toLowerCase();
 }
 
 /** Null: the wallet knows, or another notice says it. */

@@ -1,8 +1,9 @@
-import type { Hex, OrderbookClient, Pool, PoolKey, PostedQuote, PostQuotesResult } from 'quotebook/client';
+import type { Hex, OrderbookClient, Pool, PoolKey, SignedQuote } from 'quotebook/client';
 import { contracts, parseDecimal, plainDecimal } from './amounts.js';
 import { ANY_AMOUNT, approveCall } from './contract-calls.js';
 import { byId, found, setText } from './elements.js';
 import { nameOf, normalizedPrice, premiumToken } from './option.js';
+import type { OwnQuotes } from './own-quotes.js';
 import type { ServerClock } from './server-clock.js';
 import { problemText, shortAddress, type Wallet } from './wallet.js';
 
@@ -15,6 +16,7 @@ export interface RequestedQuote {
 
 interface QuoteParts {
   readonly clock: ServerClock;
+  readonly ownQuotes: OwnQuotes;
   /** Of the chosen pool; undefined: the feed has not named it yet. */
   readonly poolKey: (pool: Pool) => PoolKey | undefined;
   /** The contract that takes the makers' collateral; null: the server does not name it. */
@@ -99,7 +101,7 @@ export class QuoteView {
     if (client === null || pool === null) return '';
     const quotes = await this.#sign(client, pool, wallet);
     if (typeof quotes === 'string') return quotes;
-    const { created, reasons } = await publishQuotes(client, quotes);
+    const { created, reasons } = await this.#parts.ownQuotes.publish(client, pool.poolAddress, quotes);
     this.#approve.hidden = !reasons.includes(NOT_APPROVED) || this.#parts.router === null;
     if (reasons.length > 0) return `Not placed: ${reasons.join(', ')}`;
     this.#parts.onPlaced();
@@ -107,13 +109,13 @@ export class QuoteView {
   }
 
   /** The quotes of the sides that are filled in, or what is wrong with the form. */
-  async #sign(client: OrderbookClient, pool: Pool, wallet: Wallet): Promise<PostedQuote[] | string> {
+  async #sign(client: OrderbookClient, pool: Pool, wallet: Wallet): Promise<SignedQuote[] | string> {
     const poolKey = this.#parts.poolKey(pool);
     const minutes = Number(this.#minutes.value);
     if (poolKey === undefined) return 'The pool is not known yet. Try again in a moment.';
     if (!Number.isInteger(minutes) || minutes < 1) return 'A quote lives for at least one minute.';
     const deadline = this.#parts.clock.now() + minutes * 60;
-    const quotes: PostedQuote[] = [];
+    const quotes: SignedQuote[] = [];
     for (const side of ['bid', 'ask'] as const) {
       const inputs = this.#inputs[side];
       if (inputs.price.value.trim() === '' && inputs.size.value.trim() === '') continue;
@@ -124,8 +126,7 @@ export class QuoteView {
       }
       if (price > 10n ** 18n) return `The ${side}'s price is above what a contract can be worth.`;
       const terms = { side, price, size, deadline, ...(this.#taker !== null && { taker: this.#taker }) };
-      const signed = await client.signQuote(wallet, { poolAddress: pool.poolAddress, poolKey }, terms);
-      quotes.push(signed.posted);
+      quotes.push(await client.signQuote(wallet, { poolAddress: pool.poolAddress, poolKey }, terms));
     }
     return quotes.length === 0 ? 'Fill in the bid, the ask, or both.' : quotes;
   }
@@ -157,15 +158,3 @@ export class QuoteView {
 
 /** The chain's reason for a quote whose maker has to approve the collateral token. */
 export const NOT_APPROVED = 'InsufficientCollateralAllowance';
-
-/** Publishes signed quotes, unless the chain would refuse one now: `reasons` says why then, and nothing is published. */
-export async function publishQuotes(
-  client: OrderbookClient,
-  quotes: readonly PostedQuote[],
-): Promise<{ readonly created: PostQuotesResult['created']; readonly reasons: readonly string[] }> {
-  const checked = await client.rest.checkQuotes(quotes);
-  const reasons = new Set(checked.quotes.flatMap(({ reasons: each }) => each));
-  if (reasons.size > 0) return { created: [], reasons: [...reasons] };
-  const { created, failed } = await client.rest.postQuotes(quotes);
-  return { created, reasons: [...new Set(failed.map(({ reason }) => reason))] };
-}

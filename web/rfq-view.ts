@@ -15,6 +15,7 @@ import type { Market } from './market.js';
 import { nameOf, normalizedPrice, premiumToken } from './option.js';
 import { throttled } from './redraw.js';
 import type { ServerClock } from './server-clock.js';
+import { readStored, store } from './storage.js';
 import { problemText, shortAddress, type Wallet } from './wallet.js';
 
 type Side = 'bid' | 'ask';
@@ -443,19 +444,13 @@ const MOST_STORED = 100;
 
 /** In the browser, so that a page that is opened again does not offer to take the same once more. */
 function storedTaken(): Map<string, bigint> {
-  try {
-    const stored = JSON.parse(localStorage.getItem(TAKEN_STORED_AS) ?? '[]') as [string, string][];
-    return new Map(stored.map(([rfqId, size]) => [rfqId, BigInt(size)]));
-  } catch {
-    return new Map();
-  }
+  const stored = readStored(TAKEN_STORED_AS) as readonly (readonly [string, string])[] | null;
+  return new Map(stored?.map(([rfqId, size]) => [rfqId, BigInt(size)]));
 }
 
 function storeTaken(taken: ReadonlyMap<string, bigint>): void {
-  const newest = [...taken].slice(-MOST_STORED).map(([rfqId, size]) => [rfqId, size.toString()]);
-  try {
-    localStorage.setItem(TAKEN_STORED_AS, JSON.stringify(newest));
-  } catch {
-    // A browser that stores nothing: what was taken is known until the page is left.
-  }
+  store(
+    TAKEN_STORED_AS,
+    [...taken].slice(-MOST_STORED).map(([rfqId, size]) => [rfqId, size.toString()]),
+  );
 }

@@ -20,6 +20,7 @@ import { LadderView } from './ladder-view.js';
 import { Market } from './market.js';
 import { Notices } from './notices.js';
 import { nameOf, premiumToken } from './option.js';
+import { OwnQuotes } from './own-quotes.js';
 import { PriceSteps } from './price-steps.js';
 import { QuoteView, type RequestedQuote } from './quote-view.js';
 import { coalesced } from './redraw.js';
@@ -61,6 +62,7 @@ interface SessionParts {
 export class Session {
   readonly #market = new Market();
   readonly #clock = new ServerClock();
+  readonly #ownQuotes = new OwnQuotes(this.#clock);
   readonly #display = new Display(() => this.redraw());
   readonly #chain = new ChainView(this.#market, (pool) => {
     this.#choose(pool);
@@ -88,6 +90,7 @@ export class Session {
   readonly #inbox = new InboxView({
     market: this.#market,
     clock: this.#clock,
+    ownQuotes: this.#ownQuotes,
     onNeedsWallet: () => this.#parts.onNeedsWallet(),
     onEdit: (address, request) => this.#answer(address, request),
     onPlaced: () => void this.#account.refresh(),
@@ -138,10 +141,17 @@ export class Session {
     this.#parts = parts;
     new Shortcuts((tab) => this.#display.show(tab));
     const { chainId, router } = deployment;
-    this.#account = new AccountView({ market: this.#market, clock: this.#clock, chainId, router });
+    this.#account = new AccountView({
+      market: this.#market,
+      clock: this.#clock,
+      ownQuotes: this.#ownQuotes,
+      chainId,
+      router,
+    });
     this.#trades = new TradesView(this.#market, deployment.chainId);
     this.#quote = new QuoteView({
       clock: this.#clock,
+      ownQuotes: this.#ownQuotes,
       poolKey: (pool) => this.#market.poolKey(pool),
       router: deployment.router,
       onNeedsWallet: () => this.#parts.onNeedsWallet(),

@@ -162,3 +162,8 @@ export function problemText(error: unknown): string {
 export function shortAddress(address: string): string {
   return `${address.slice(0, 6)}…${address.slice(-4)}`;
 }
+
+/** Whatever the case of their letters. */
+export function isSameAddress(address: string, other: string): boolean {
+  return address.toLowerCase() === other.toLowerCase();
+}

@@ -128,3 +128,8 @@ export async function until(page: Page, selector: string, text: string): Promise
     [selector, text],
   );
 }
+
+/** Types into fields; by their ids. */
+export async function fillIn(page: Page, values: Readonly<Record<string, string>>): Promise<void> {
+  for (const [id, value] of Object.entries(values)) await page.fill(`#${id}`, value);
+}

@@ -1,14 +1,21 @@
 import t from 'tap';
+import type { Page } from 'playwright-core';
+import { maxUint256 } from 'viem';
+import { poolAbi } from '../../src/chain/contracts/abi.js';
+import type { Hex } from '../../src/engine/quote.js';
+import { DevActions } from '../chain/dev-actions.js';
 import { RestClient } from '../e2e/rest-client.js';
 import { connect, DESKTOP, inPage, until, withPage } from './in-page.js';
 
 const ONE = 10n ** 18n;
 const TAKER = 4;
 const STRANGER = 5;
+const MAKER = 6;
 
 await withPage(
   async ({ browser, service, maker, call }) => {
     const options = { viewport: DESKTOP };
+    const { keys } = service;
     const taker = service.chain.accounts[TAKER]?.address ?? '0x';
     await maker.ask(call, ONE / 20n, ONE);
     await maker.askFor(taker, call, ONE / 25n, 7n * ONE);
@@ -73,6 +80,46 @@ await withPage(
         await until(page, '#ladder-rows .ask:nth-child(9)', '0.04000');
       });
     });
+
+    await t.test('a maker cancels a private quote that its key no longer shows', async (t) => {
+      const [every, plain] = [await keys.create('paid', 'maker', ['takers:all']), await keys.create('paid', 'plain')];
+      await inPage(t, browser, { service, options, pool: call }, async (page) => {
+        await giveKey(page, every.key);
+        await connect(page, MAKER);
+        await maker.requestQuotes(call, 9n * ONE);
+        const request = page.locator('#requests-rows tr', { hasText: 'wants to buy 9.00' });
+        await request.locator('input').fill('0.1');
+        await request.getByRole('button', { name: 'Answer' }).click();
+        await until(page, '#quotes-rows', 'live; private, for 0x');
+        const quoteId = (await page.getAttribute('#quotes-rows button', 'data-key'))?.split(' ')[0] as Hex;
+
+        await giveKey(page, plain.key);
+        await until(page, '#wallets-problem', 'Another key needs another sign-in');
+        await page.click('#wallets-close');
+        await connect(page, MAKER);
+        await until(page, '#quotes-rows', 'can be filled until');
+        t.match(await page.textContent('#quotes-rows tr'), /9\.00can be filled until \d\d:\d\d:\d\d; private, for 0x/);
+        await page.click('#cancel-all');
+        await until(page, '#account-note', 'Cancelled 1 quote in transaction 0x');
+        await until(page, '#quotes-rows', 'no private ones from this browser');
+        const filled = await new DevActions(service.chain).client.readContract({
+          address: call.poolAddress,
+          abi: poolAbi,
+          functionName: 'getQuoteOBFilledAmount',
+          args: [service.chain.accounts[MAKER]?.address ?? '0x', quoteId],
+        });
+        t.equal(filled, maxUint256);
+      });
+    });
   },
-  { privacy: 'proven' },
+  { privacy: 'proven', limits: { wsHeartbeatMs: 200, keyWatchMs: 20 } },
 );
+
+/** Under "Settings", and waits until the page is open with it. */
+async function giveKey(page: Page, key: string): Promise<void> {
+  await page.click('header summary');
+  await page.click('#change-key');
+  await page.fill('#key', key);
+  await page.click('#connect button');
+  await page.click('header summary', { force: true });
+}

@@ -1,13 +1,8 @@
 import t from 'tap';
-import type { Page } from 'playwright-core';
 import { DevActions } from '../chain/dev-actions.js';
-import { connect, DESKTOP, inPage, picture, until, withPage } from './in-page.js';
+import { connect, DESKTOP, fillIn, inPage, picture, until, withPage } from './in-page.js';
 
 const ONE = 10n ** 18n;
-
-async function fillIn(page: Page, values: Readonly<Record<string, string>>): Promise<void> {
-  for (const [id, value] of Object.entries(values)) await page.fill(`#${id}`, value);
-}
 
 await withPage(async ({ browser, service, maker, put }) => {
   const options = { viewport: DESKTOP, colorScheme: 'light' } as const;
