@@ -1,7 +1,7 @@
 import { createKeccak } from 'hash-wasm';
-import { getAbiItem, toFunctionSelector } from 'viem';
-import type { Hex, Signature, SignedQuote } from '../../engine/quote.js';
-import { orderbookStreamAbi } from './abi.js';
+import { encodeFunctionData, getAbiItem, toFunctionSelector } from 'viem';
+import type { Hex, PoolKey, Signature, SignedQuote } from '../../engine/quote.js';
+import { orderbookStreamAbi, poolFactoryAbi } from './abi.js';
 
 /** One read of a contract, encoded. */
 export interface ContractCall {
@@ -46,7 +46,7 @@ export function bytes32Word(value: Hex): string {
 }
 
 /** `PoolKey`: six words. */
-export function poolKeyWords({ base, quote, oracleAdapter, strike, maturity, isCallPool }: PoolKeyTerms): string {
+export function poolKeyWords({ base, quote, oracleAdapter, strike, maturity, isCallPool }: PoolKey): string {
   return (
     addressWord(base) +
     addressWord(quote) +
@@ -56,8 +56,6 @@ export function poolKeyWords({ base, quote, oracleAdapter, strike, maturity, isC
     boolWord(isCallPool)
   );
 }
-
-type PoolKeyTerms = SignedQuote['pool']['poolKey'];
 
 /** The seven words that a maker signs, as `QuoteOB` and the stream's `Quote` have them. */
 export function termWords(quote: Omit<SignedQuote, 'pool' | 'signature'>): string {
@@ -117,6 +115,12 @@ export function quotesDigits(data: Hex): string[] {
   const each = 2 * QUOTE_BYTES;
   const count = Math.max(0, Math.floor((data.length - start) / each));
   return Array.from({ length: count }, (_, i) => data.slice(start + i * each, start + (i + 1) * each));
+}
+
+/** Calldata of `PoolFactory.deployPool`. */
+export function encodeDeployPool(key: PoolKey): Hex {
+  const args = [{ ...key, maturity: BigInt(key.maturity) }] as const;
+  return encodeFunctionData({ abi: poolFactoryAbi, functionName: 'deployPool', args });
 }
 
 /** The one uint256 that a call gave; null from a revert, or from where no contract answers. */

@@ -2,7 +2,6 @@ import { decodeFunctionResult, encodeFunctionData, hexToString, isHex } from 'vi
 import type { ChainRole } from '../../engine/command.js';
 import type { Rpc } from '../rpc/rpc-client.js';
 import { type Hex, ZERO_ADDRESS } from '../../engine/quote.js';
-import { pairOfVault } from '../options/vault-quotes.js';
 import { ChainAnswerError } from '../rpc/rpc-response.js';
 import { type CallResult, readUint } from './abi-encoding.js';
 import {
@@ -19,6 +18,7 @@ import { ChainReader } from './chain-reader.js';
 import { revertName } from './contract-errors.js';
 import type { Profile, TokenProfile, VaultProfile } from './deployments.js';
 import { decodeAggregate3, encodeAggregate3, type MulticallLimits } from './multicall.js';
+import { pairOfVault } from './vault-names.js';
 
 /** The profile does not describe what is on its chains: waiting does not cure it. */
 export class WrongProfile extends Error {

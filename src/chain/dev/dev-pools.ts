@@ -1,6 +1,6 @@
 import { type Hex, type Pool, type PoolKey, ZERO_ADDRESS } from '../../engine/quote.js';
 import { poolFactoryAbi } from '../contracts/abi.js';
-import { encodeDeployPool } from '../options/pool-deployer.js';
+import { encodeDeployPool } from '../contracts/abi-encoding.js';
 import { becomeDeployer, type Deployment, devSeries, fromDeployer } from './contracts.js';
 import { type DevClient, sendTogether } from './dev-client.js';
 

@@ -3,11 +3,10 @@ import type { Clock } from '../../engine/ports.js';
 import type { Hex, PoolKey } from '../../engine/quote.js';
 import { LruMap } from '../../system/lru-map.js';
 import { mapLimit } from '../../system/timers.js';
-import type { CallResult } from '../contracts/abi-encoding.js';
+import { type CallResult, encodeDeployPool } from '../contracts/abi-encoding.js';
 import type { AtBlock } from '../contracts/blocks-and-logs.js';
 import type { ChainReader } from '../contracts/chain-reader.js';
 import { revertName } from '../contracts/contract-errors.js';
-import { encodeDeployPool } from '../options/pool-deployer.js';
 import { isExecutionError, RpcError } from '../rpc/rpc-errors.js';
 
 export interface DeploymentDryRunLimits {

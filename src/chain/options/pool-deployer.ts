@@ -1,11 +1,10 @@
-import { encodeFunctionData } from 'viem';
 import type { Clock } from '../../engine/ports.js';
 import type { Hex, PoolKey } from '../../engine/quote.js';
 import type { GasRefusal } from '../../quota/gas-budget.js';
 import { settleBoth, mapLimit } from '../../system/timers.js';
 import { expirationRefusal, parseExpiration } from '../../wire/expiration.js';
 import type { OptionTerms } from '../../wire/options.js';
-import { poolFactoryAbi } from '../contracts/abi.js';
+import { encodeDeployPool } from '../contracts/abi-encoding.js';
 import type { ChainReader } from '../contracts/chain-reader.js';
 import { isChainFailure } from '../contracts/contract-errors.js';
 import { type FoundPool, findPools } from '../follow/pool-addresses.js';
@@ -166,12 +165,6 @@ function forTheNext(item: DeployItem): DeployItem {
 
 function failed(reason: string): DeployItem {
   return { type: 'FAILED', reason };
-}
-
-/** Calldata of `PoolFactory.deployPool`. */
-export function encodeDeployPool(key: PoolKey): Hex {
-  const args = [{ ...key, maturity: BigInt(key.maturity) }] as const;
-  return encodeFunctionData({ abi: poolFactoryAbi, functionName: 'deployPool', args });
 }
 
 /** The pools that the index knows, as one who waits for a pool sees them. */

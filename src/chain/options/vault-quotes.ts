@@ -7,6 +7,7 @@ import { poolAbi, vaultAbi } from '../contracts/abi.js';
 import type { ChainReader } from '../contracts/chain-reader.js';
 import { isChainFailure, revertName } from '../contracts/contract-errors.js';
 import type { Profile, VaultProfile } from '../contracts/deployments.js';
+import { findVault } from '../contracts/vault-names.js';
 import type { PoolAddresses } from '../follow/pool-addresses.js';
 import type { ChainSeconds, OptionSeries } from './option-series.js';
 
@@ -120,63 +121,4 @@ function readFee([ofPool, ofDiamond]: readonly CallResult[], decimals: number): 
   const isDeployed = ofPool.data !== '0x';
   const units = isDeployed ? readUint(ofPool) : readUint(ofDiamond);
   return units === null ? null : { units, decimals: isDeployed ? decimals : 18 };
-}
-
-/**
- * The names that a pair's vault may have in a registry, the usual one first: where USDC is the bridged token its vaults
- * say USDCe, and those of the public test deployment call testWETH ETH.
- */
-function namesOf({ base, quote, type }: Pick<OptionTerms, 'base' | 'quote' | 'type'>): string[] {
-  const names = [`pSV-${base}/${quote}-${type}`];
-  if (quote === 'USDC') names.push(`pSV-${base}/USDCe-${type}`);
-  if (base === 'testWETH') names.push(`SV-ETH/${quote}-${type}`);
-  return names;
-}
-
-/** Undefined where the pair has no vault of that type. */
-export function findVault(
-  vaults: readonly VaultProfile[],
-  option: Pick<OptionTerms, 'base' | 'quote' | 'type'>,
-): VaultProfile | undefined {
-  for (const name of namesOf(option)) {
-    const vault = vaults.find((candidate) => candidate.name === name);
-    if (vault !== undefined) return vault;
-  }
-  return undefined;
-}
-
-/** The option that a vault of this name is for; null where its tokens are not among `symbols`. */
-export function pairOfVault(
-  name: string,
-  symbols: readonly string[],
-): Pick<OptionTerms, 'base' | 'quote' | 'type'> | null {
-  const [, prefix, base, quote, type] = /^(p?SV)-([^/]+)\/(.+)-([CP])$/.exec(name) ?? [];
-  if (base === undefined || quote === undefined) return null;
-  const pairs = [
-    { base, quote },
-    { base, quote: quote.replace(/^USDCe$/, 'USDC') },
-    { base: prefix === 'SV' ? base.replace(/^ETH$/, 'testWETH') : base, quote },
-  ].map((pair) => ({ ...pair, type: type === 'C' ? ('C' as const) : ('P' as const) }));
-  return (
-    pairs.find((pair) => symbols.includes(pair.base) && symbols.includes(pair.quote) && namesOf(pair).includes(name)) ??
-    null
-  );
-}
-
-/** The base tokens that have a vault: their symbols, by the name that the vaults have for them, in any letter case. */
-export function basesOfVaults(
-  vaults: readonly VaultProfile[],
-  symbols: readonly string[],
-): ReadonlyMap<string, string> {
-  const bases = new Map<string, string>();
-  for (const { name } of vaults) {
-    const [, prefix, written] = /^(p?SV)-([^/]+)\//.exec(name) ?? [];
-    if (written === undefined) continue;
-    const base = prefix === 'SV' && written === 'ETH' ? 'testWETH' : written;
-    const symbol = symbols.find((known) => known.toLowerCase() === base.toLowerCase());
-    if (symbol === undefined) continue;
-    bases.set(symbol, symbol);
-    bases.set(base, symbol);
-  }
-  return bases;
 }

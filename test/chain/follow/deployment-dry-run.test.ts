@@ -1,9 +1,8 @@
 import t from 'tap';
 import { type Abi, encodeErrorResult, type Hex, parseAbi } from 'viem';
-import type { CallResult } from '../../../src/chain/contracts/abi-encoding.js';
+import { type CallResult, encodeDeployPool } from '../../../src/chain/contracts/abi-encoding.js';
 import { contractErrorsAbi } from '../../../src/chain/contracts/abi.js';
 import { DeploymentDryRun } from '../../../src/chain/follow/deployment-dry-run.js';
-import { encodeDeployPool } from '../../../src/chain/options/pool-deployer.js';
 import { RpcError } from '../../../src/chain/rpc/rpc-errors.js';
 import type { PoolKey } from '../../../src/engine/quote.js';
 import { address, samplePool } from '../../engine/samples.js';

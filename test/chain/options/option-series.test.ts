@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import t from 'tap';
-import { arbitrum, arbitrumGoerli } from '../../../src/chain/contracts/deployments.js';
+import { arbitrum } from '../../../src/chain/contracts/deployments.js';
 import { OptionSeries, PoolListing } from '../../../src/chain/options/option-series.js';
-import { findVault } from '../../../src/chain/options/vault-quotes.js';
 import type { DeployedPool } from '../../../src/engine/pool-registry.js';
 import { type Pool, ZERO_ADDRESS } from '../../../src/engine/quote.js';
 import { formatExpiration } from '../../../src/wire/expiration.js';
@@ -55,17 +54,6 @@ t.test('a pool with an oracle of its own is not the option that its tokens sugge
 t.test('a symbol without a token makes no key', async (t) => {
   t.equal(series.token('testWETH'), undefined);
   t.throws(() => series.poolKey({ ...terms, base: 'testWETH' }, maturity), { message: /no token testWETH/ });
-});
-
-t.test('vaults are found by the names that each deployment gives them', async (t) => {
-  const nameOf = (profile: typeof arbitrum, base: string, quote: string, type: 'C' | 'P') =>
-    findVault(profile.vaults, { base, quote, type })?.name;
-  t.equal(nameOf(arbitrum, 'WETH', 'USDC', 'C'), 'pSV-WETH/USDCe-C');
-  t.equal(nameOf(arbitrum, 'ARB', 'USDC', 'P'), 'pSV-ARB/USDCe-P');
-  t.equal(nameOf(arbitrum, 'WETH', 'DAI', 'C'), undefined);
-  t.equal(nameOf(arbitrumGoerli, 'LINK', 'USDC', 'P'), 'pSV-LINK/USDC-P');
-  t.equal(nameOf(arbitrumGoerli, 'testWETH', 'USDC', 'C'), 'SV-ETH/USDC-C');
-  t.equal(nameOf(arbitrumGoerli, 'WETH', 'USDC', 'C'), undefined);
 });
 
 const listedSeries = new OptionSeries(arbitrum);

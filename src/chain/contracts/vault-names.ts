@@ -1,0 +1,58 @@
+import type { OptionTerms } from '../../wire/options.js';
+import type { VaultProfile } from './deployments.js';
+
+/** What one vault sells: calls or puts of a pair of tokens, by their symbols. */
+type VaultPair = Pick<OptionTerms, 'base' | 'quote' | 'type'>;
+
+/**
+ * The names that a pair's vault may have in a registry, the usual one first: where USDC is the bridged token its vaults
+ * say USDCe, and those of the public test deployment call testWETH ETH.
+ */
+function namesOf({ base, quote, type }: VaultPair): string[] {
+  const names = [`pSV-${base}/${quote}-${type}`];
+  if (quote === 'USDC') names.push(`pSV-${base}/USDCe-${type}`);
+  if (base === 'testWETH') names.push(`SV-ETH/${quote}-${type}`);
+  return names;
+}
+
+/** Undefined where the pair has no vault of that type. */
+export function findVault(vaults: readonly VaultProfile[], option: VaultPair): VaultProfile | undefined {
+  for (const name of namesOf(option)) {
+    const vault = vaults.find((candidate) => candidate.name === name);
+    if (vault !== undefined) return vault;
+  }
+  return undefined;
+}
+
+/** The option that a vault of this name is for; null where its tokens are not among `symbols`. */
+export function pairOfVault(name: string, symbols: readonly string[]): VaultPair | null {
+  const [, prefix, base, quote, type] = /^(p?SV)-([^/]+)\/(.+)-([CP])$/.exec(name) ?? [];
+  if (base === undefined || quote === undefined) return null;
+  const pairs = [
+    { base, quote },
+    { base, quote: quote.replace(/^USDCe$/, 'USDC') },
+    { base: prefix === 'SV' ? base.replace(/^ETH$/, 'testWETH') : base, quote },
+  ].map((pair) => ({ ...pair, type: type === 'C' ? ('C' as const) : ('P' as const) }));
+  return (
+    pairs.find((pair) => symbols.includes(pair.base) && symbols.includes(pair.quote) && namesOf(pair).includes(name)) ??
+    null
+  );
+}
+
+/** The base tokens that have a vault: their symbols, by the name that the vaults have for them, in any letter case. */
+export function basesOfVaults(
+  vaults: readonly VaultProfile[],
+  symbols: readonly string[],
+): ReadonlyMap<string, string> {
+  const bases = new Map<string, string>();
+  for (const { name } of vaults) {
+    const [, prefix, written] = /^(p?SV)-([^/]+)\//.exec(name) ?? [];
+    if (written === undefined) continue;
+    const base = prefix === 'SV' && written === 'ETH' ? 'testWETH' : written;
+    const symbol = symbols.find((known) => known.toLowerCase() === base.toLowerCase());
+    if (symbol === undefined) continue;
+    bases.set(symbol, symbol);
+    bases.set(base, symbol);
+  }
+  return bases;
+}

@@ -1,0 +1,26 @@
+import t from 'tap';
+import { arbitrum, arbitrumGoerli } from '../../../src/chain/contracts/deployments.js';
+import { findVault, pairOfVault } from '../../../src/chain/contracts/vault-names.js';
+
+t.test('vaults are found by the names that each deployment gives them', async (t) => {
+  const nameOf = (profile: typeof arbitrum, base: string, quote: string, type: 'C' | 'P') =>
+    findVault(profile.vaults, { base, quote, type })?.name;
+  t.equal(nameOf(arbitrum, 'WETH', 'USDC', 'C'), 'pSV-WETH/USDCe-C');
+  t.equal(nameOf(arbitrum, 'ARB', 'USDC', 'P'), 'pSV-ARB/USDCe-P');
+  t.equal(nameOf(arbitrum, 'WETH', 'DAI', 'C'), undefined);
+  t.equal(nameOf(arbitrumGoerli, 'LINK', 'USDC', 'P'), 'pSV-LINK/USDC-P');
+  t.equal(nameOf(arbitrumGoerli, 'testWETH', 'USDC', 'C'), 'SV-ETH/USDC-C');
+  t.equal(nameOf(arbitrumGoerli, 'WETH', 'USDC', 'C'), undefined);
+});
+
+t.test('the name of each vault of the deployments tells the option that finds it', async (t) => {
+  for (const { vaults, tokens } of [arbitrum, arbitrumGoerli]) {
+    const symbols = tokens.map(({ symbol }) => symbol);
+    const pairs = vaults.map(({ name }) => pairOfVault(name, symbols));
+    t.ok(vaults.length > 0);
+    t.strictSame(
+      pairs.map((pair) => pair && findVault(vaults, pair)?.name),
+      vaults.map(({ name }) => name),
+    );
+  }
+});
