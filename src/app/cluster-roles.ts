@@ -34,7 +34,7 @@ import { walletTerms } from '../config/wallet-key.js';
 import type { ChainRole } from '../engine/command.js';
 import type { Engine } from '../engine/engine.js';
 import type { Hex, Order } from '../engine/quote.js';
-import type { PastRequest } from '../http/past-answers.js';
+import type { PastRequest } from '../past/questions.js';
 import type { PublishResult } from '../http/publish-route.js';
 import { PastThread } from '../past/past-thread.js';
 import type { OperatorTrading } from '../http/trading-routes.js';

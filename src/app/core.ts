@@ -6,7 +6,7 @@ import type { JournalRecord } from '../engine/ports.js';
 import type { EngineTime } from '../engine/sequencer.js';
 import type { QuotePublishing } from '../http/publish-route.js';
 import type { AccountQueries } from '../http/account-routes.js';
-import type { PastQueries } from '../http/past-answers.js';
+import type { PastQueries } from '../past/questions.js';
 import type { Hex } from '../engine/quote.js';
 import type { RfqDesk } from '../rfq/rfq-desk.js';
 import type { RfqPorts } from '../ws/ports.js';

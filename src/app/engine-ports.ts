@@ -15,7 +15,7 @@ import { Feed, type FeedOptions } from '../feed/feed.js';
 import { readPastFills } from '../feed/past-fills.js';
 import type { TradeVolume } from '../feed/trade-volume.js';
 import type { CoverQueries } from '../http/cover-route.js';
-import type { PastQueries } from '../http/past-answers.js';
+import type { PastQueries } from '../past/questions.js';
 import type { PastThread } from '../past/past-thread.js';
 import type { RfqDesk } from '../rfq/rfq-desk.js';
 import type { CoreRfqs } from './core.js';

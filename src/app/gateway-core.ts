@@ -12,7 +12,7 @@ import type { ChainRole, Rfq } from '../engine/command.js';
 import type { Clock } from '../engine/ports.js';
 import type { PoolKey } from '../engine/quote.js';
 import { EngineTime } from '../engine/sequencer.js';
-import type { PastAnswer } from '../http/past-answers.js';
+import type { PastAnswer } from '../past/questions.js';
 import type { QuotePublishing } from '../http/publish-route.js';
 import type { CountedKind, Quotas } from '../quota/rate-limits.js';
 import type { OpenedRfqs } from '../rfq/rfq-desk.js';

@@ -1,11 +1,12 @@
 import type { TakerAccess } from '../auth/taker-access.js';
 import type { Hex } from '../engine/quote.js';
+import type { PastQueries } from '../past/questions.js';
 import { QuoteHistoryPath, QuoteHistoryQuery } from '../wire/history.js';
 import { closed, onChain } from '../wire/primitives.js';
 import { BookProofPath, BookProofQuery } from '../wire/history.js';
 import { compile } from '../wire/validation.js';
 import { readQuery } from './parse.js';
-import { answerPast, type PastQueries } from './past-answers.js';
+import { answerPast } from './past-answers.js';
 import { chainNotServed, type LargeAnswerRunner, refuse } from './responses.js';
 import type { Route } from './router.js';
 

@@ -2,7 +2,9 @@ import type { Static, TObject } from 'typebox';
 import type { TakerAccess } from '../auth/taker-access.js';
 import type { Hex, Order, Side } from '../engine/quote.js';
 import type { NetRequest, NetResponse } from '../net/net.js';
+import type { PastQueries, StateQuery } from '../past/questions.js';
 import { type PacedWork, rowsChargedForReading } from '../system/timers.js';
+import type { OrderAge, OrdersFound } from '../wire/order-list-json.js';
 import {
   type OrdersBody,
   ordersBody,
@@ -15,9 +17,9 @@ import { onChain } from '../wire/primitives.js';
 import { parseQuery } from '../wire/query.js';
 import type { QuoteJson } from '../wire/quote-json.js';
 import { compile } from '../wire/validation.js';
-import { type OrderAge, type OrderListLimits, OrderLists, type OrdersFound } from './order-lists.js';
+import { type OrderListLimits, OrderLists } from './order-lists.js';
 import { readJson } from './parse.js';
-import { answerAsOf, type PastQueries, type StateQuery } from './past-answers.js';
+import { answerAsOf } from './past-answers.js';
 import { ResponseCache, type TaggedResponse, type TextDigest, answerConditional } from './response-cache.js';
 import { chainNotServed, largeAnswer, type LargeAnswerRunner, refuse, takerRefusal } from './responses.js';
 import type { Caller, Route } from './router.js';

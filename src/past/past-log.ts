@@ -2,15 +2,6 @@ import type { Profile } from '../chain/contracts/deployments.js';
 import { Keccak256 } from '../auth/keccak256.js';
 import { OptionSeries, PoolNames } from '../chain/options/option-series.js';
 import { type Hex, isPrivate, type Order } from '../engine/quote.js';
-import { OrderLists, type OrdersFound } from '../http/order-lists.js';
-import type {
-  HistoryRequest,
-  PastAnswer,
-  PastMoment,
-  PastPoint,
-  PastRequest,
-  StateQuery,
-} from '../http/past-answers.js';
 import { BookHash } from '../feed/book-hash.js';
 import { CommittedBook } from '../feed/committed-book.js';
 import { readLevels } from '../feed/level-topics.js';
@@ -21,9 +12,11 @@ import type { Disk } from '../persistence/disk/disk.js';
 import { requireManifest } from '../persistence/format/manifest.js';
 import { LogHistory } from '../persistence/log/log-history.js';
 import type { BookResult, PastTickersResult } from '../wire/feed-messages.js';
+import { type OrdersFound, OrderListWriter, writeAll } from '../wire/order-list-json.js';
 import { QuoteJson } from '../wire/quote-json.js';
 import { bookProof, type BookProofParts, findWithdrawals, withdrawnIn } from './book-proof.js';
 import { type LogNow, type PastState, PastStates, type PastStatesLimits } from './past-states.js';
+import type { HistoryRequest, PastAnswer, PastMoment, PastPoint, PastRequest, StateQuery } from './questions.js';
 import { findQuoteEvents, quoteHistoryJson } from './quote-history.js';
 
 export interface PastLogLimits extends PastStatesLimits {
@@ -115,19 +108,16 @@ export class PastLog {
     }
     if (request.type === 'BOOK') return this.#book(request, state);
     if (request.type === 'TICKERS') return this.#tickers(request, state);
-    const lists = new OrderLists(request.fields === null ? this.#plainJson : this.#namedJson, NO_DIGEST, {
-      rowsPerSlice: Infinity,
-      rememberedAnswerBytes: 0,
-    });
+    const quoteJson = request.fields === null ? this.#plainJson : this.#namedJson;
     if (request.type === 'QUOTES') {
       const orders = engine.cover(request.query);
-      const body = asBytes(lists.best(orders, at.index).answer.body);
+      const body = listOf(quoteJson, orders.length, (list) => list.best(orders));
       return { type: 'FOUND', body, at, rows: orders.length, rowsRead: recordsRead };
     }
     const found = shownOf(engine.orders(request.query), request.takers);
-    const body = asBytes(lists.newest(found, request.isPage, false).answer.body);
     const candidates = engine.candidateCount(request.query);
     const rows = found.valid.length + found.invalid.length;
+    const body = listOf(quoteJson, rows, (list) => list.newest(found, request.isPage));
     return { type: 'FOUND', body, at, rows, rowsRead: recordsRead + candidates };
   }
 
@@ -208,9 +198,9 @@ function asJson(answer: object): Uint8Array {
   return Buffer.from(JSON.stringify(answer));
 }
 
-/** Answers about the past have no entity tag. */
-const NO_DIGEST = (): string => '';
-
-function asBytes(body: string | Uint8Array): Uint8Array {
-  return typeof body === 'string' ? Buffer.from(body) : body;
+/** A list of so many orders, written in one go: nothing else waits for this thread. */
+function listOf(quoteJson: QuoteJson, rows: number, write: (list: OrderListWriter) => Generator<undefined>) {
+  const list = new OrderListWriter(quoteJson, rows, Infinity);
+  writeAll(write(list));
+  return list.finish();
 }

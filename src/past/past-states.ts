@@ -2,7 +2,6 @@ import { ChainTrail } from '../engine/chain-trail.js';
 import type { Command } from '../engine/command.js';
 import type { Engine } from '../engine/engine.js';
 import type { ChainRow, EngineState } from '../engine/state-rows.js';
-import type { PastMoment, PastPoint } from '../http/past-answers.js';
 import { RecordReader } from '../persistence/codec/record-codec.js';
 import { type Disk, isMissing, PersistenceError, readStart } from '../persistence/disk/disk.js';
 import { snapshotIndexes, snapshotName } from '../persistence/format/file-names.js';
@@ -10,6 +9,7 @@ import { HEADER_BYTES, readSnapshotHeader } from '../persistence/format/header.j
 import { type PlacedRecord, readRecords, type SegmentStart, segmentStarts } from '../persistence/log/segment-reader.js';
 import { createEngine, Replayer } from '../persistence/recovery/replay.js';
 import { readSnapshot } from '../persistence/snapshot/snapshot-file.js';
+import type { PastMoment, PastPoint } from './questions.js';
 
 export interface PastStatesLimits {
   /** Records that are replayed for one answer, and again read to find a block. */

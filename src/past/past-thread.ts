@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import type { CancelTimer, Clock } from '../engine/ports.js';
-import type { PastAnswer } from '../http/past-answers.js';
 import type { BoundedRequest, PastLogOptions } from './past-log.js';
+import type { PastAnswer } from './questions.js';
 
 /** What the worker is started with. */
 export interface PastWork extends PastLogOptions {

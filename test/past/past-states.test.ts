@@ -6,7 +6,7 @@ import type { OrdersQuery } from '../../src/engine/queries.js';
 import type { Hex, Side } from '../../src/engine/quote.js';
 import { Feed } from '../../src/feed/feed.js';
 import { OrderLists } from '../../src/http/order-lists.js';
-import type { PastPoint } from '../../src/http/past-answers.js';
+import type { PastPoint } from '../../src/past/questions.js';
 import { snapshotIndexes, snapshotName } from '../../src/persistence/format/file-names.js';
 import { readManifest } from '../../src/persistence/format/manifest.js';
 import { LogHistory } from '../../src/persistence/log/log-history.js';
