@@ -2,14 +2,14 @@ import { encodeFunctionData } from 'viem';
 import { readUint } from '../chain/contracts/abi-encoding.js';
 import { erc20Abi } from '../chain/contracts/abi.js';
 import type { ChainReader } from '../chain/contracts/chain-reader.js';
-import { chainFailureText, isChainFailure } from '../chain/contracts/contract-errors.js';
+import { chainFailureText } from '../chain/contracts/contract-errors.js';
 import type { TokenProfile } from '../chain/contracts/deployments.js';
 import { type GasAccount, NOT_CONFIRMED, type Operator } from '../chain/wallet/operator.js';
 import type { Hex } from '../engine/quote.js';
 import type { GasRefusal } from '../quota/gas-budget.js';
 import { MAX_UINT256, parseDecimal } from '../wire/primitives.js';
-import { allowanceCall, turnOf } from './order-trading.js';
-import type { TurnResult, Turns } from './turns.js';
+import { allowanceCall } from './order-trading.js';
+import { atOnce, type TurnResult, turnOf, type Turns } from './turns.js';
 
 /** The router's new allowance of a token; `amount` is a decimal text of whole tokens, or `max`: all there can be. */
 interface Approval {
@@ -57,13 +57,9 @@ export class CollateralApprovals {
       return [];
     });
     const keys = [...new Set(readable.map(({ token }) => turnOf(token.address)))];
-    try {
-      const result = await this.turns.run(keys, this.operator.deadline(), () => this.#all(readable, items, gasAccount));
-      if (result !== 'TOO_LONG') return result;
-    } catch (error) {
-      if (isChainFailure(error)) return { type: 'CHAIN_UNREACHABLE' };
-      throw error;
-    }
+    const task = () => this.#all(readable, items, gasAccount);
+    const result = await this.turns.runOnChain(keys, this.operator.deadline(), task);
+    if (result !== 'TOO_LONG') return result;
     for (const { index } of readable) items[index] = failed('Earlier transactions are not confirmed yet');
     return { type: 'ANSWERED', items };
   }
@@ -82,7 +78,7 @@ export class CollateralApprovals {
       needed.push(approval);
     }
     const refusal = gasAccount.take(needed.length);
-    if (refusal !== null) return { answer: refusal, end: Promise.resolve() };
+    if (refusal !== null) return atOnce(refusal);
     const ends: Promise<unknown>[] = [];
     for (const { index, token, units } of needed) {
       items[index] = await this.#send(token, units, gasAccount, ends);

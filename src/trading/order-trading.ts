@@ -2,7 +2,7 @@ import { encodeFunctionData } from 'viem';
 import { type ContractCall, readUint } from '../chain/contracts/abi-encoding.js';
 import { erc20Abi, LONG, optionTokenAbi, poolAbi, SHORT } from '../chain/contracts/abi.js';
 import type { ChainReader } from '../chain/contracts/chain-reader.js';
-import { chainFailureText, isChainFailure } from '../chain/contracts/contract-errors.js';
+import { chainFailureText } from '../chain/contracts/contract-errors.js';
 import type { TokenProfile } from '../chain/contracts/deployments.js';
 import { fillAmounts, fillCalldata, fillFeeCall, TokenUnits } from '../chain/contracts/fills.js';
 import { collateralToken } from '../chain/contracts/quote-types.js';
@@ -12,7 +12,7 @@ import { type Hex, type Order, type Quote, ZERO_ADDRESS } from '../engine/quote.
 import { GAS_PER_CANCEL, GAS_PER_CANCELLED_QUOTE, type GasRefusal } from '../quota/gas-budget.js';
 import type { TokenCapRefusal, TokenCaps } from '../quota/token-caps.js';
 import { mapLimit } from '../system/timers.js';
-import type { TurnResult, Turns } from './turns.js';
+import { atOnce, type TurnResult, turnOf, type Turns } from './turns.js';
 
 /** A quote to fill; `size` in 1e-18 contracts. */
 export interface FillRequest {
@@ -112,13 +112,9 @@ export class OrderTrading {
     });
     if (fills.length === 0) return { type: 'ANSWERED', items };
     const tokens = [...new Set(fills.map(({ token }) => turnOf(token.address)))];
-    try {
-      const result = await turns.run(tokens, operator.deadline(), () => this.#fillAll(fills, items, gasAccount));
-      if (result !== 'TOO_LONG') return result;
-    } catch (error) {
-      if (isChainFailure(error)) return { type: 'CHAIN_UNREACHABLE' };
-      throw error;
-    }
+    const task = () => this.#fillAll(fills, items, gasAccount);
+    const result = await turns.runOnChain(tokens, operator.deadline(), task);
+    if (result !== 'TOO_LONG') return result;
     for (const { index } of fills) items[index] = WAITED;
     return { type: 'ANSWERED', items };
   }
@@ -143,15 +139,10 @@ export class OrderTrading {
     }
     if (pools.size > 0) {
       const keys = [...pools.keys()].map(turnOf);
-      try {
-        const result = await turns.run(keys, operator.deadline(), () => this.#cancelAll(pools, gasAccount));
-        if (result !== 'TOO_LONG' && !(result instanceof Map)) return result;
-        for (const quoteId of [...pools.values()].flatMap((ids) => [...ids])) {
-          items.set(quoteId, result === 'TOO_LONG' ? WAITED : itemOf(result.get(quoteId)));
-        }
-      } catch (error) {
-        if (isChainFailure(error)) return { type: 'CHAIN_UNREACHABLE' };
-        throw error;
+      const result = await turns.runOnChain(keys, operator.deadline(), () => this.#cancelAll(pools, gasAccount));
+      if (result !== 'TOO_LONG' && !(result instanceof Map)) return result;
+      for (const quoteId of [...pools.values()].flatMap((ids) => [...ids])) {
+        items.set(quoteId, result === 'TOO_LONG' ? WAITED : itemOf(result.get(quoteId)));
       }
     }
     return { type: 'ANSWERED', items: quoteIds.map((quoteId) => itemOf(items.get(quoteId))) };
@@ -352,17 +343,8 @@ function itemOf<Item>(item: Item | undefined): Item {
   return item;
 }
 
-function atOnce<T>(answer: T): TurnResult<T> {
-  return { answer, end: Promise.resolve() };
-}
-
 function failed(reason: string): Extract<TradeItem, { type: 'FAILED' }> {
   return { type: 'FAILED', reason };
-}
-
-/** Lock key of transactions about one token, or pool, which run one after the other. */
-export function turnOf(address: Hex): string {
-  return address.toLowerCase();
 }
 
 function groupBy<T>(items: readonly T[], keyOf: (item: T) => string): T[][] {

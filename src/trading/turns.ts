@@ -1,9 +1,21 @@
+import { isChainFailure } from '../chain/contracts/contract-errors.js';
+import type { Hex } from '../engine/quote.js';
 import type { Deadline } from '../system/timers.js';
 
 /** The answer of one task. The next one with a key of it starts after `end`, which may be long after the answer. */
 export interface TurnResult<T> {
   readonly answer: T;
   readonly end: Promise<unknown>;
+}
+
+/** Of a task after which the next one may start at once. */
+export function atOnce<T>(answer: T): TurnResult<T> {
+  return { answer, end: Promise.resolve() };
+}
+
+/** Lock key of transactions about one token, or pool, which run one after the other. */
+export function turnOf(address: Hex): string {
+  return address.toLowerCase();
 }
 
 /** Runs tasks that have a key in common one after the other, in the order of their calls. */
@@ -39,6 +51,20 @@ export class Turns {
       return answer;
     } catch (error) {
       release();
+      throw error;
+    }
+  }
+
+  /** As `run`; a failure of the chain is an answer. */
+  async runOnChain<T>(
+    keys: readonly string[],
+    deadline: Deadline,
+    task: () => Promise<TurnResult<T>>,
+  ): Promise<T | 'TOO_LONG' | { readonly type: 'CHAIN_UNREACHABLE' }> {
+    try {
+      return await this.run(keys, deadline, task);
+    } catch (error) {
+      if (isChainFailure(error)) return { type: 'CHAIN_UNREACHABLE' };
       throw error;
     }
   }

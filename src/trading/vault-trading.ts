@@ -16,8 +16,8 @@ import type { TokenCapRefusal, TokenCaps } from '../quota/token-caps.js';
 import { readNewExpiration } from '../wire/expiration.js';
 import type { OptionTerms } from '../wire/options.js';
 import { parseDecimal } from '../wire/primitives.js';
-import { allowanceCall, balanceCall, turnOf } from './order-trading.js';
-import type { TurnResult, Turns } from './turns.js';
+import { allowanceCall, balanceCall } from './order-trading.js';
+import { atOnce, type TurnResult, turnOf, type Turns } from './turns.js';
 
 export interface VaultOrder extends OptionTerms {
   /** 1e-18 contracts. */
@@ -99,14 +99,9 @@ export class VaultTrading {
     if (now === null) return { type: 'CHAIN_UNREACHABLE' };
     const planned = this.#plan(order, now);
     if ('type' in planned) return planned;
-    try {
-      const keys = [turnOf(planned.asset.address)];
-      const result = await turns.run(keys, operator.deadline(), () => this.#trade(planned, gasAccount));
-      return result === 'TOO_LONG' ? { type: 'WAITED' } : result;
-    } catch (error) {
-      if (isChainFailure(error)) return { type: 'CHAIN_UNREACHABLE' };
-      throw error;
-    }
+    const task = () => this.#trade(planned, gasAccount);
+    const result = await turns.runOnChain([turnOf(planned.asset.address)], operator.deadline(), task);
+    return result === 'TOO_LONG' ? { type: 'WAITED' } : result;
   }
 
   #plan(order: VaultOrder, now: number): Planned | VaultTradeOutcome {
@@ -261,8 +256,4 @@ type Refusal = Extract<VaultTradeOutcome, { type: 'REFUSED' }>;
 
 function refused(code: Refusal['code'], message: string): Refusal {
   return { type: 'REFUSED', code, message };
-}
-
-function atOnce(answer: VaultTradeOutcome): TurnResult<VaultTradeOutcome> {
-  return { answer, end: Promise.resolve() };
 }

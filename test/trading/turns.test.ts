@@ -1,6 +1,7 @@
 import t from 'tap';
+import { RpcError } from '../../src/chain/rpc/rpc-errors.js';
 import { Deadline } from '../../src/system/timers.js';
-import { Turns, type TurnResult } from '../../src/trading/turns.js';
+import { atOnce, Turns, type TurnResult } from '../../src/trading/turns.js';
 import { settled } from '../chain/options/patient-operator.js';
 import { ManualClock } from '../system/manual-clock.js';
 
@@ -82,4 +83,14 @@ t.test('a task that throws lets the next one run', async (t) => {
   void run('next', 'a');
   await settled();
   t.strictSame(names(), ['next']);
+});
+
+t.test('a failure of the chain is an answer, any other one is thrown', async (t) => {
+  const { clock, turns } = opened();
+  const failing = (error: Error) =>
+    turns.runOnChain(['a'], new Deadline(clock, 1000), () => Promise.reject<TurnResult<string>>(error));
+  t.strictSame(await failing(new RpcError(-32000, 'no', null)), { type: 'CHAIN_UNREACHABLE' });
+  await t.rejects(failing(new Error('a bug')), { message: 'a bug' });
+  const answered = turns.runOnChain(['a'], new Deadline(clock, 1000), () => Promise.resolve(atOnce('done')));
+  t.equal(await answered, 'done', 'each let the next one run');
 });
