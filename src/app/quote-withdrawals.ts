@@ -1,4 +1,4 @@
-import { WithdrawalDigest, type WithdrawalType } from '../auth/withdrawal-signature.js';
+import { ProviderDigest, type WithdrawalType } from '../auth/provider-signature.js';
 import type { Engine } from '../engine/engine.js';
 import type { Hex } from '../engine/quote.js';
 import type { Sequencer } from '../engine/sequencer.js';
@@ -16,7 +16,7 @@ export interface QuoteWithdrawalsParts extends ProviderConsentParts {
 /** Withdraws and restores quotes that their provider names in a signed message, or with a key that proved its address. */
 export function quoteWithdrawals(parts: QuoteWithdrawalsParts): QuoteWithdrawals {
   const { engine, sequencer, limits } = parts;
-  const digests = new WithdrawalDigest(parts.chainId);
+  const digests = new ProviderDigest(parts.chainId);
 
   function isOwn(quoteId: Hex, provider: Hex): boolean {
     return (engine.get(quoteId)?.quote.provider ?? engine.withdrawal(quoteId)?.provider) === provider;

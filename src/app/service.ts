@@ -25,7 +25,8 @@ import { TradeRecorder } from '../market/trade-recorder.js';
 import { measuredCalls } from '../metrics/instrument.js';
 import { networkOf } from '../net/address.js';
 import { CloseCode, type NetServer } from '../net/net.js';
-import { LargeAnswers, TurnBudget } from '../quota/large-answers.js';
+import { TurnBudget } from '../quota/turn-budget.js';
+import { LargeAnswers } from '../quota/large-answers.js';
 import { Quotas, type QuotaTable } from '../quota/rate-limits.js';
 import { UnknownKeyGuard } from '../quota/unknown-key-guard.js';
 import { QuoteJson } from '../wire/quote-json.js';
@@ -38,7 +39,7 @@ import { chainsJson, measuredOptions, measuredPublish, measureEngine, timeFanOut
 import { createOptionRoutes, openInterestOf, openValuations } from './options-wiring.js';
 import type { ServiceOptions } from './service-options.js';
 import { openLocalCore } from './local-core.js';
-import { OpenConnections } from './quote-protection.js';
+import { OpenConnections } from './open-connections.js';
 
 export interface Service {
   readonly port: number;

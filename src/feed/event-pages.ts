@@ -1,4 +1,4 @@
-import { type PacedWork, rowsChargedForReading } from '../system/timers.js';
+import { type PacedWork, rowsChargedForReading } from '../system/paced-work.js';
 import type { BookEventsQuery, EventsQuery, TradeEventsQuery } from '../wire/feed-messages.js';
 import type { FeedChannel } from '../wire/socket.js';
 import type { TimedEvent } from './event-history.js';

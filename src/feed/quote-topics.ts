@@ -1,6 +1,6 @@
 import type { Channel } from '../wire/socket.js';
 import { assert } from '../engine/assert.js';
-import { rowsChargedForReading } from '../system/timers.js';
+import { rowsChargedForReading } from '../system/paced-work.js';
 import { addTerm, type BookHash, hashText } from './book-hash.js';
 import type { FillableSizeChange, CommittedBook } from './committed-book.js';
 import type { TimedEvent } from './event-history.js';

@@ -1,7 +1,7 @@
 import { type TakerAccess, takerOfRequests } from '../auth/taker-access.js';
 import type { Hex, Pool } from '../engine/quote.js';
 import type { NetRequest, NetResponse } from '../net/net.js';
-import { type PacedWork, UNPACED } from '../system/timers.js';
+import { type PacedWork, UNPACED } from '../system/paced-work.js';
 import {
   BookEventsQuery,
   BookPath,

@@ -1,7 +1,7 @@
 import type { Hex, Pool } from '../engine/quote.js';
 import type { Candle, PlacedTrade, TradeFilter, TradePlace } from '../market/trade-store.js';
 import type { NetRequest, NetResponse } from '../net/net.js';
-import { type PacedWork, rowsChargedForReading } from '../system/timers.js';
+import { type PacedWork, rowsChargedForReading } from '../system/paced-work.js';
 import {
   CANDLE_SECONDS,
   CandlesQuery,

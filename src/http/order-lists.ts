@@ -1,5 +1,5 @@
 import type { Order } from '../engine/quote.js';
-import type { PacedWork } from '../system/timers.js';
+import type { PacedWork } from '../system/paced-work.js';
 import { type OrdersFound, OrderListWriter, writeAll } from '../wire/order-list-json.js';
 import type { QuoteJson } from '../wire/quote-json.js';
 import { type TaggedResponse, taggedJson, type TextDigest, WrittenLists } from './response-cache.js';

@@ -3,7 +3,7 @@ import type { TakerAccess } from '../auth/taker-access.js';
 import type { Hex, Order, Side } from '../engine/quote.js';
 import type { NetRequest, NetResponse } from '../net/net.js';
 import type { PastQueries, StateQuery } from '../past/questions.js';
-import { type PacedWork, rowsChargedForReading } from '../system/timers.js';
+import { type PacedWork, rowsChargedForReading } from '../system/paced-work.js';
 import type { OrderAge, OrdersFound } from '../wire/order-list-json.js';
 import {
   type OrdersBody,

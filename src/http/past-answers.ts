@@ -1,6 +1,6 @@
 import type { NetRequest, NetResponse } from '../net/net.js';
 import type { PastMoment, PastPoint, PastQueries, PastRequest, StateQuery } from '../past/questions.js';
-import { rowsChargedForReading } from '../system/timers.js';
+import { rowsChargedForReading } from '../system/paced-work.js';
 import type { AsOfQuery } from '../wire/orderbook.js';
 import { json, largeAnswer, type LargeAnswerRunner, noPoolNamed, refuse, unavailable } from './responses.js';
 import type { Caller } from './router.js';

@@ -7,7 +7,7 @@ import { readNewExpiration } from '../wire/expiration.js';
 import { type OptionTerms, readAmount } from '../wire/options.js';
 import type { ReadableJson } from '../wire/readable.js';
 import { bestQuotesQuery, ReadableOrdersQuery } from '../wire/trading.js';
-import { rowsChargedForReading } from '../system/timers.js';
+import { rowsChargedForReading } from '../system/paced-work.js';
 import { compile } from '../wire/validation.js';
 import { type BookQueries, lower, type OrdersFilter } from './orderbook-routes.js';
 import { readQuery } from './parse.js';

@@ -3,7 +3,7 @@ import type { Hex } from '../engine/quote.js';
 import { type NetRequest, type NetRequestHead, type NetResponse, SharedHeaders } from '../net/net.js';
 import type { GasRefusal } from '../quota/gas-budget.js';
 import type { TokenCapRefusal } from '../quota/token-caps.js';
-import type { PacedWork } from '../system/timers.js';
+import type { PacedWork } from '../system/paced-work.js';
 import { delayCode, type ERROR_CODES, type HttpErrorCode, RETRY_SOON_MS } from '../wire/error-codes.js';
 import { noPoolText } from '../wire/primitives.js';
 import { type ErrorBody, type ErrorCause, renderError } from '../wire/problem.js';

@@ -3,7 +3,7 @@ import type { CancelTimer, Clock } from '../engine/ports.js';
 import type { PastEventsPage, TimedEvent } from '../feed/event-history.js';
 import type { Feed, ResyncReason } from '../feed/feed.js';
 import { CloseCode, type NetSocket } from '../net/net.js';
-import type { TurnBudget } from '../quota/large-answers.js';
+import type { TurnBudget } from '../quota/turn-budget.js';
 
 /** Rate limit of the rows and bytes that a key requests. */
 export interface ReaderPace {

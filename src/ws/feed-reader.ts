@@ -11,7 +11,7 @@ import { LevelReplay, QuoteReplay } from '../feed/replay.js';
 import { emptyTicker, type Ticker, tickerJson, tickerKey } from '../feed/tickers.js';
 import { TradeReplay, tradesKey } from '../feed/trade-topics.js';
 import { CloseCode } from '../net/net.js';
-import { rowsChargedForReading } from '../system/timers.js';
+import { rowsChargedForReading } from '../system/paced-work.js';
 import type { Resync } from '../wire/feed-messages.js';
 import type { Channel, FeedChannel } from '../wire/socket.js';
 import type { ReaderPace } from './catch-up.js';

@@ -4,7 +4,7 @@ import type { Hex } from '../engine/quote.js';
 import type { Feed } from '../feed/feed.js';
 import { coverRequestOf, filterKeys, filterOf, tradeSelectionOf, viewOf } from '../feed/filters.js';
 import { CloseCode } from '../net/net.js';
-import type { TurnBudget } from '../quota/large-answers.js';
+import type { TurnBudget } from '../quota/turn-budget.js';
 import { noPoolText } from '../wire/primitives.js';
 import type {
   AuthMessage,

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import t from 'tap';
 import { ZERO_ADDRESS } from '../../src/engine/quote.js';
 import { EventPages, type EventPagesLimits } from '../../src/feed/event-pages.js';
-import { UNPACED } from '../../src/system/timers.js';
+import { UNPACED } from '../../src/system/paced-work.js';
 import { type BookEventsQuery, EventsPage, type EventsQuery } from '../../src/wire/feed-messages.js';
 import { compile } from '../../src/wire/validation.js';
 import { CommandMaker, MAKERS, POOLS, steps, TAKERS } from '../engine/random-commands.js';

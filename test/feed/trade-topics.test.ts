@@ -3,7 +3,7 @@ import t from 'tap';
 import type { Hex } from '../../src/engine/quote.js';
 import { EventPages } from '../../src/feed/event-pages.js';
 import { TradeStore } from '../../src/market/trade-store.js';
-import { UNPACED } from '../../src/system/timers.js';
+import { UNPACED } from '../../src/system/paced-work.js';
 import type { EventsPage, ServerMessageV2 } from '../../src/wire/feed-messages.js';
 import { tradeJson, type TradeJson } from '../../src/wire/market.js';
 import { CommandMaker, MAKERS, POOLS, steps } from '../engine/random-commands.js';

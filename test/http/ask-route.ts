@@ -2,7 +2,7 @@ import type { LargeAnswerRunner } from '../../src/http/responses.js';
 import { pathParameters } from '../../src/http/parse.js';
 import type { Caller, Route } from '../../src/http/router.js';
 import type { NetRequest, NetResponse } from '../../src/net/net.js';
-import { type PacedWork, UNPACED } from '../../src/system/timers.js';
+import { type PacedWork, UNPACED } from '../../src/system/paced-work.js';
 
 const CALLER: Caller = { id: 'test', tier: 'paid' };
 

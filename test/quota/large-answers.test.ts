@@ -1,8 +1,9 @@
 import t from 'tap';
 import { tierQuotas } from '../../src/config/limits.js';
-import { LargeAnswers, TurnBudget } from '../../src/quota/large-answers.js';
+import { TurnBudget } from '../../src/quota/turn-budget.js';
+import { LargeAnswers } from '../../src/quota/large-answers.js';
 import { Quotas, type QuotaTable } from '../../src/quota/rate-limits.js';
-import type { PacedWork } from '../../src/system/timers.js';
+import type { PacedWork } from '../../src/system/paced-work.js';
 
 const table: QuotaTable = {
   ...tierQuotas,

@@ -3,13 +3,13 @@ import type { Hex } from '../engine/quote.js';
 import { Keccak256, MAX_MESSAGE_BYTES, toHex } from './keccak256.js';
 
 const DOMAIN_TYPE = 'EIP712Domain(string name,string version,uint256 chainId)';
-const FIELDS = '(address provider,bytes32[] quoteIds,uint256 nonce,uint256 deadline)';
+const QUOTES_FIELDS = '(address provider,bytes32[] quoteIds,uint256 nonce,uint256 deadline)';
 const KEY_FIELDS = '(address provider,string keyId,uint256 nonce,uint256 deadline)';
 const LIMIT_FIELDS =
   '(address provider,address poolAddress,uint256 contracts,uint256 fills,uint256 windowSeconds,uint256 nonce,uint256 deadline)';
 const WORD_BYTES = 32;
 
-/** The two EIP-712 types that a provider signs. */
+/** What a provider signs to withdraw quotes, and to have them back. */
 export type WithdrawalType = 'WithdrawQuotes' | 'RestoreQuotes';
 
 /** What is signed. Addresses and ids in lower case. */
@@ -35,10 +35,11 @@ export interface SignedFillLimit extends SignedNonce {
 export const MOST_SIGNED_IDS = Math.floor(MAX_MESSAGE_BYTES / WORD_BYTES);
 
 /**
- * EIP-712 digests of withdrawals and of what protects quotes: domain `{name: 'Quotebook', version: '1', chainId}`, which no contract has. `chainId`
- * is the settlement chain's.
+ * EIP-712 digests of what a provider signs for this service: withdrawals of quotes, keys that may act for the provider,
+ * and fill limits. Domain `{name: 'Quotebook', version: '1', chainId}`, which no contract has; `chainId` is the
+ * settlement chain's.
  */
-export class WithdrawalDigest {
+export class ProviderDigest {
   readonly #keccak = new Keccak256();
   readonly #domain: Buffer;
 
@@ -54,7 +55,7 @@ export class WithdrawalDigest {
   /** The hash that the provider signs. */
   of(type: WithdrawalType, { provider, quoteIds, nonce, deadline }: SignedWithdrawal): Hex {
     const ids = this.#hash(quoteIds.map(word));
-    return this.#of(`${type}${FIELDS}`, [word(provider), ids], { nonce, deadline });
+    return this.#of(`${type}${QUOTES_FIELDS}`, [word(provider), ids], { nonce, deadline });
   }
 
   /** Of what lets an API key act for the provider, or no longer. */

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import t from 'tap';
 import { hashTypedData } from 'viem';
-import { MOST_SIGNED_IDS, WithdrawalDigest } from '../../src/auth/withdrawal-signature.js';
+import { MOST_SIGNED_IDS, ProviderDigest } from '../../src/auth/provider-signature.js';
 import { limits } from '../../src/config/limits.js';
 import type { Hex } from '../../src/engine/quote.js';
 import type { WithdrawalJson } from '../../src/wire/withdrawals.js';
@@ -15,7 +15,7 @@ const FIELDS = [
   { name: 'deadline', type: 'uint256' },
 ] as const;
 const types = { WithdrawQuotes: FIELDS, RestoreQuotes: FIELDS };
-const digests = new WithdrawalDigest(CHAIN_ID);
+const digests = new ProviderDigest(CHAIN_ID);
 const hex = (bytes: number): fc.Arbitrary<Hex> =>
   fc.uint8Array({ minLength: bytes, maxLength: bytes }).map((value): Hex => `0x${Buffer.from(value).toString('hex')}`);
 

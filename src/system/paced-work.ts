@@ -1,0 +1,18 @@
+/** Work for one client that is done in slices, no faster than its quota allows. */
+export interface PacedWork {
+  /** Resolves when the next slice may start, after other clients have had a turn. */
+  turn(): Promise<void>;
+  /** Counts a slice that was done. `rows`: quotes, events or levels that it wrote, or a share of those that it read. */
+  charge(rows: number, bytes: number): void;
+}
+
+/** For work that is too small to be paced or charged. */
+export const UNPACED: PacedWork = { turn: () => Promise.resolve(), charge: () => undefined };
+
+/** Reading a row without writing it costs about a twentieth of writing it: so many are charged as one. */
+export const ROWS_READ_PER_ROW = 20;
+
+/** Rows that are charged for reading `count` of them. */
+export function rowsChargedForReading(count: number): number {
+  return Math.ceil(count / ROWS_READ_PER_ROW);
+}
