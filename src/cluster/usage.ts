@@ -1,10 +1,11 @@
+import type { HeldTier } from '../auth/key-file.js';
 import type { CancelTimer, Clock } from '../engine/ports.js';
 import type { ClusterConnection } from './connection.js';
 
 /** Usage of one quota by one key. */
 export interface Usage {
   readonly id: string;
-  readonly tier: 'free' | 'paid' | 'self';
+  readonly tier: HeldTier;
   readonly kind: string;
   readonly amount: number;
 }

@@ -2,6 +2,7 @@ import type { TakerAccess } from '../auth/taker-access.js';
 import type { Hex } from '../engine/quote.js';
 import { type NetRequest, type NetRequestHead, type NetResponse, SharedHeaders } from '../net/net.js';
 import type { GasRefusal } from '../quota/gas-budget.js';
+import type { QuotaHolder } from '../quota/rate-limits.js';
 import type { TokenCapRefusal } from '../quota/token-caps.js';
 import type { PacedWork } from '../system/paced-work.js';
 import { delayCode, type ERROR_CODES, type HttpErrorCode, RETRY_SOON_MS } from '../wire/error-codes.js';
@@ -13,7 +14,7 @@ import type { SchemaError } from '../wire/validation.js';
 export interface LargeAnswerRunner {
   /** Gives when to retry where too many answers of the key wait already; `make` is not called then. */
   run<T>(
-    caller: { readonly id: string; readonly tier: 'free' | 'paid' | 'self' },
+    caller: QuotaHolder,
     make: (work: PacedWork) => T | Promise<T>,
   ): Promise<T> | { readonly retryAfterMs: number };
 }

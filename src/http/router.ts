@@ -1,20 +1,10 @@
-import type { Hex } from '../engine/quote.js';
+import type { KeyHolder } from '../auth/key-store.js';
 import type { NetHandler, NetRequest, NetRequestHead, NetResponse } from '../net/net.js';
 import { pathParameters } from './parse.js';
 import { type AnswerHeaders, noOperatorScope, rateLimited, refuse } from './responses.js';
 
 /** The verified key of a request, by its id. */
-export interface Caller {
-  readonly id: string;
-  readonly tier: 'free' | 'paid' | 'self';
-  /**
-   * Absent: none. `operator`: it may act with the operator's wallet. `takers:all`: it may see what is private to any
-   * taker.
-   */
-  readonly scopes?: readonly ('operator' | 'takers:all')[];
-  /** Addresses that it has proven by a sign-in, in lower case. Absent: none. */
-  readonly proven?: readonly Hex[];
-}
+export type Caller = Omit<KeyHolder, 'expiresAtMs'>;
 
 /** `retryAfterMs`: the key is unknown, and too many such came from this address. */
 export type KeyCheck = (

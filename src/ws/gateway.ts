@@ -1,3 +1,4 @@
+import type { KeyHolder } from '../auth/key-store.js';
 import type { TopicIndex } from '../feed/topic-index.js';
 import { networkOf } from '../net/address.js';
 import {
@@ -16,7 +17,7 @@ import { FeedReader } from './feed-reader.js';
 import { type ChainsStatus, Heartbeats } from './heartbeats.js';
 import { KeySessions } from './key-sessions.js';
 import { parseFrame, type MessageProblem, problems } from './messages.js';
-import type { RfqPorts, SocketKeyHolder, SocketQuotas } from './ports.js';
+import type { RfqPorts, SocketQuotas } from './ports.js';
 import { ClientRequests, type ClientRequestsOptions } from './requests.js';
 import { RfqQueue } from './rfq-queue.js';
 import { agreedProtocol, encodingOf, READABLE_SUBPROTOCOL, Session } from './session.js';
@@ -64,7 +65,7 @@ export interface GatewayOptions extends ClientRequestsOptions {
 export class Gateway implements SocketHandlers {
   readonly #options: GatewayOptions;
   readonly #requests: ClientRequests;
-  readonly #readers: Heartbeats;
+  readonly #heartbeats: Heartbeats;
   /** Of all listeners, whose sockets' ids may be the same. */
   readonly #sessions = new Map<NetSocket, Session>();
   readonly #keySessions: KeySessions;
@@ -74,8 +75,8 @@ export class Gateway implements SocketHandlers {
     const { chains, clock, limits, quotas } = options;
     this.#options = options;
     this.#keySessions = new KeySessions(quotas);
-    this.#readers = new Heartbeats(chains, clock, limits);
-    this.#requests = new ClientRequests(options, this.#readers, this.#keySessions);
+    this.#heartbeats = new Heartbeats(chains, clock, limits);
+    this.#requests = new ClientRequests(options, this.#heartbeats, this.#keySessions);
   }
 
   /** Accepts every client but pages of other origins. The client must then send AUTH. */
@@ -152,7 +153,7 @@ export class Gateway implements SocketHandlers {
     this.#sessions.delete(socket);
     this.#addresses.remove(networkOf(socket.remoteAddress));
     session.end();
-    this.#readers.remove(session.reader);
+    this.#heartbeats.remove(session.reader);
     this.#keySessions.leave(session);
   }
 
@@ -171,7 +172,7 @@ export class Gateway implements SocketHandlers {
 
   /** A message of the feed went out. */
   published(bytes: number): void {
-    this.#readers.published(bytes);
+    this.#heartbeats.published(bytes);
   }
 
   /** A key was revoked or changed: closes the sockets that it no longer allows. */
@@ -195,7 +196,7 @@ export class Gateway implements SocketHandlers {
   /** Charges the key that the socket has at the moment of each call. */
   #paceOf(socket: NetSocket): ReaderPace {
     const { quotas, keys } = this.#options;
-    const holder = (): SocketKeyHolder | null => {
+    const holder = (): KeyHolder | null => {
       const credentials = this.#sessions.get(socket)?.credentials ?? null;
       const held = credentials === null ? 'MISSING' : keys.verify(credentials.apiKey);
       return typeof held === 'string' ? null : held;
@@ -213,7 +214,7 @@ export class Gateway implements SocketHandlers {
   }
 
   /** Null before AUTH. Closes a socket whose key was revoked. */
-  #holderOf({ credentials, socket }: Session): SocketKeyHolder | 'REVOKED' | null {
+  #holderOf({ credentials, socket }: Session): KeyHolder | 'REVOKED' | null {
     if (credentials === null) return null;
     const holder = this.#options.keys.verify(credentials.apiKey);
     if (typeof holder !== 'string') return holder;

@@ -1,5 +1,6 @@
+import type { KeyHolder } from '../auth/key-store.js';
 import type { FeedChannel } from '../wire/socket.js';
-import type { SocketKeyHolder, SocketQuotas } from './ports.js';
+import type { SocketQuotas } from './ports.js';
 import type { MessageProblem } from './messages.js';
 import type { Session } from './session.js';
 
@@ -21,7 +22,7 @@ export class KeySessions {
   }
 
   /** Null, or why the key may not have this socket, too. */
-  validateJoin(session: Session, { id, tier }: SocketKeyHolder): MessageProblem | null {
+  validateJoin(session: Session, { id, tier }: KeyHolder): MessageProblem | null {
     const others = this.of(id);
     const { connections, channels } = this.#quotas.of(tier);
     if (others.includes(session)) return null;
@@ -36,7 +37,7 @@ export class KeySessions {
   }
 
   /** The socket is this key's from now on, and no other's. */
-  join(session: Session, { id }: SocketKeyHolder, apiKey: string): void {
+  join(session: Session, { id }: KeyHolder, apiKey: string): void {
     this.leave(session);
     session.credentials = { apiKey, keyId: id };
     this.#sessions.set(id, (this.#sessions.get(id) ?? new Set()).add(session));
@@ -51,14 +52,14 @@ export class KeySessions {
   }
 
   /** Null, or why the socket may not follow one channel more. */
-  validateFollow(session: Session, channel: FeedChannel, { id, tier }: SocketKeyHolder): MessageProblem | null {
+  validateFollow(session: Session, channel: FeedChannel, { id, tier }: KeyHolder): MessageProblem | null {
     if (session.follows(channel)) return null;
     const { channels } = this.#quotas.of(tier);
     return this.#channelsOf(id) < channels ? null : this.#tooManyChannels(channels, tier);
   }
 
   /** Sockets that the key may not have under this tier: the newest, as far as those before them use it up. */
-  overQuota({ id, tier }: SocketKeyHolder): Session[] {
+  overQuota({ id, tier }: KeyHolder): Session[] {
     const { connections, channels } = this.#quotas.of(tier);
     let kept = 0;
     let followed = 0;
@@ -74,7 +75,7 @@ export class KeySessions {
     return this.of(keyId).reduce((sum, session) => sum + session.channels, 0);
   }
 
-  #tooManyChannels(channels: number, tier: SocketKeyHolder['tier']): MessageProblem {
+  #tooManyChannels(channels: number, tier: KeyHolder['tier']): MessageProblem {
     this.#quotas.refused('channels', tier);
     return { code: 'too_many_channels', message: `Too many channels: at most ${channels} with one key` };
   }

@@ -1,3 +1,4 @@
+import type { KeyHolder } from '../auth/key-store.js';
 import type { Rfq } from '../engine/command.js';
 import type { Hex, PoolKey } from '../engine/quote.js';
 import type { BodyCall } from '../wire/socket.js';
@@ -27,17 +28,6 @@ export interface FeedReaderLimits extends CatchUpLimits {
   readonly wsSnapshotPageTickers: number;
 }
 
-/** The key of a socket. */
-export interface SocketKeyHolder {
-  readonly id: string;
-  readonly tier: 'free' | 'paid' | 'self';
-  readonly scopes?: readonly ('operator' | 'takers:all')[];
-  /** Addresses that it has proven by a sign-in, in lower case. Absent: none. */
-  readonly proven?: readonly Hex[];
-  /** Of a session: when it ends, in Unix milliseconds. Absent: it does not. */
-  readonly expiresAtMs?: number;
-}
-
 export type SocketCallName = 'POST_QUOTES' | 'DRY_RUN' | BodyCall['type'];
 
 /** Result of a call. `details`: fields of its error beside code and text, or null. */
@@ -52,28 +42,28 @@ export type SocketCallOutcome =
 
 /** Carries out a call as its HTTP route does. A rejection is a fault of ours. */
 export type CarryOutCall = (
-  holder: SocketKeyHolder,
+  holder: KeyHolder,
   call: { readonly name: SocketCallName; readonly body: unknown; readonly isGone: () => boolean },
 ) => Promise<SocketCallOutcome>;
 
 /** The key store, as far as sockets need it. Verifying costs little: it happens on every message. */
 export interface SocketKeys {
-  verify(apiKey: string): SocketKeyHolder | 'MISSING' | 'NOT_FOUND';
+  verify(apiKey: string): KeyHolder | 'MISSING' | 'NOT_FOUND';
   /** Counts an unknown key from that address. Returns 0, or the milliseconds for which its unknown keys are ignored. */
   strike(remoteAddress: string): number;
 }
 
 /** Quotas of a key's sockets by its tier. They may change between calls. */
 export interface SocketQuotas {
-  of(tier: SocketKeyHolder['tier']): { readonly connections: number; readonly channels: number };
+  of(tier: KeyHolder['tier']): { readonly connections: number; readonly channels: number };
   /** Takes one message. Returns 0, or the milliseconds until the next is allowed. */
-  takeMessage(holder: SocketKeyHolder): number;
+  takeMessage(holder: KeyHolder): number;
   /** Counts rows and bytes that were written for the key. */
-  charge(holder: SocketKeyHolder, rows: number, bytes: number): void;
+  charge(holder: KeyHolder, rows: number, bytes: number): void;
   /** Milliseconds until the key may receive more; 0: now. */
-  debtMs(holder: SocketKeyHolder): number;
+  debtMs(holder: KeyHolder): number;
   /** Counts a refusal. */
-  refused(quota: 'connections' | 'channels', tier: SocketKeyHolder['tier']): void;
+  refused(quota: 'connections' | 'channels', tier: KeyHolder['tier']): void;
 }
 
 /** Where a request for quotes goes. A rejection of either promise is a fault of ours, never a client's. */

@@ -1,3 +1,4 @@
+import type { KeyHolder } from '../auth/key-store.js';
 import { type TakerAccess, takerOfRequests } from '../auth/taker-access.js';
 import type { CancelTimer, Clock } from '../engine/ports.js';
 import type { Hex } from '../engine/quote.js';
@@ -30,7 +31,7 @@ import {
   type RfqMessage,
   replyTexts,
 } from './messages.js';
-import type { CarryOutCall, SocketCallName, SocketKeyHolder, SocketKeys, SocketLimits } from './ports.js';
+import type { CarryOutCall, SocketCallName, SocketKeys, SocketLimits } from './ports.js';
 import type { Session } from './session.js';
 
 export interface ClientRequestsOptions {
@@ -57,19 +58,19 @@ export type Refusal = MessageProblem | null;
 /** What each message of a client does: says who it is, follows a channel or leaves it, asks makers for quotes. */
 export class ClientRequests {
   readonly #options: ClientRequestsOptions;
-  readonly #readers: Heartbeats;
+  readonly #heartbeats: Heartbeats;
   readonly #keySessions: KeySessions;
   readonly #messages: MessageReader;
 
-  constructor(options: ClientRequestsOptions, readers: Heartbeats, keySessions: KeySessions) {
+  constructor(options: ClientRequestsOptions, heartbeats: Heartbeats, keySessions: KeySessions) {
     this.#options = options;
-    this.#readers = readers;
+    this.#heartbeats = heartbeats;
     this.#keySessions = keySessions;
     this.#messages = new MessageReader(options.chainId, options.limits.wsBookLevels);
   }
 
   /** `holder` null: it has not said yet who it is. */
-  carryOut(session: Session, holder: SocketKeyHolder | null, { raw, id }: ClientFrame): Refusal {
+  carryOut(session: Session, holder: KeyHolder | null, { raw, id }: ClientFrame): Refusal {
     // To a stranger nothing but AUTH is explained.
     const isAuth = raw.ok && raw.value.type === 'AUTH';
     if (holder === null && !isAuth) return problems.notAuthorized;
@@ -94,7 +95,7 @@ export class ClientRequests {
    * A FILTER that reads the book waits until the key has paid for what it was sent before, and for its turn among all
    * that is done in slices. What the socket sends after it about its channels waits with it.
    */
-  #changeInOrder(session: Session, change: ChannelChange, holder: SocketKeyHolder, id?: string): Refusal {
+  #changeInOrder(session: Session, change: ChannelChange, holder: KeyHolder, id?: string): Refusal {
     const { waiting } = session;
     if (waiting.length === 0 && !this.#mustWait(session, change)) return this.#change(session, change, holder, id);
     if (waiting.length >= this.#options.limits.wsWaitingFilters) return problems.rateLimited;
@@ -127,14 +128,14 @@ export class ClientRequests {
     }
   }
 
-  #change(session: Session, message: ChannelChange, holder: SocketKeyHolder, id: string | undefined): Refusal {
+  #change(session: Session, message: ChannelChange, holder: KeyHolder, id: string | undefined): Refusal {
     if (message.type === 'UNSUBSCRIBE') return this.#unsubscribe(session, message, id);
     const refusal = this.#follow(session, message, holder, id);
     if (refusal === null) session.takers.set(message.channel, takerOf(message));
     return refusal;
   }
 
-  #follow(session: Session, message: Follow, holder: SocketKeyHolder, id: string | undefined): Refusal {
+  #follow(session: Session, message: Follow, holder: KeyHolder, id: string | undefined): Refusal {
     const problem =
       this.#validateFollow(session, message, holder) ??
       (message.channel === 'TICKER' || message.channel === 'COVER' ? null : resumeProblem(message.body));
@@ -163,12 +164,12 @@ export class ClientRequests {
     session.cancelDeadline = this.#awaitExpiry(session, holder);
     this.#keySessions.join(session, holder, apiKey);
     session.sendInfo(replyTexts.authorized, id);
-    if (encoding !== null) this.#readers.beat(reader, { socket, encoding });
+    if (encoding !== null) this.#heartbeats.beat(reader, { socket, encoding });
     return null;
   }
 
   /** Null, or why the holder may not see what the socket follows. */
-  #unseen(session: Session, holder: SocketKeyHolder): Refusal {
+  #unseen(session: Session, holder: KeyHolder): Refusal {
     const { takers } = this.#options;
     for (const taker of session.takers.values()) {
       if (!takers.maySee(holder, taker)) return takerProblem(taker);
@@ -177,13 +178,13 @@ export class ClientRequests {
   }
 
   /** Closes sockets of that key that follow what it may no longer see. */
-  closeUnseen(session: Session, holder: SocketKeyHolder): void {
+  closeUnseen(session: Session, holder: KeyHolder): void {
     if (this.#unseen(session, holder) !== null) {
       session.socket.close(CloseCode.policyViolation, 'The key may no longer see that taker');
     }
   }
 
-  #awaitExpiry({ socket }: Session, { expiresAtMs }: SocketKeyHolder): CancelTimer | null {
+  #awaitExpiry({ socket }: Session, { expiresAtMs }: KeyHolder): CancelTimer | null {
     if (expiresAtMs === undefined) return null;
     const { clock } = this.#options;
     return clock.after(Math.max(0, expiresAtMs - clock.wallMs()), () => {
@@ -208,7 +209,7 @@ export class ClientRequests {
   #filterBook(session: Session, { body }: OrderbookFilterMessage, id: string | undefined): Refusal {
     const view = viewOf(body, body.depth ?? this.#options.limits.wsBookLevels);
     session.reader.followBook(view, resumePoint(body), this.#acknowledge(session, id));
-    this.#readers.add(session.reader);
+    this.#heartbeats.add(session.reader);
     return null;
   }
 
@@ -249,7 +250,7 @@ export class ClientRequests {
     return (subscribed) => session.acknowledge(replyTexts.subscribed(subscribed.keys), subscribed, epoch, id);
   }
 
-  #validateFollow(session: Session, message: Follow, holder: SocketKeyHolder): Refusal {
+  #validateFollow(session: Session, message: Follow, holder: KeyHolder): Refusal {
     const { channel, body } = message;
     const { clock, limits, takers } = this.#options;
     if (body.chainId !== this.#options.chainId) return this.#otherChain(body.chainId);
@@ -267,7 +268,7 @@ export class ClientRequests {
     return null;
   }
 
-  #rfq(session: Session, { body }: RfqMessage, holder: SocketKeyHolder, id: string | undefined): Refusal {
+  #rfq(session: Session, { body }: RfqMessage, holder: KeyHolder, id: string | undefined): Refusal {
     const { chainId, limits, onFault, takers } = this.#options;
     if (body.chainId !== chainId) return this.#otherChain(body.chainId);
     if (BigInt(body.size) === 0n) return noSize('RFQ');
@@ -293,7 +294,7 @@ export class ClientRequests {
   }
 
   /** Calls are carried out at the same time, and answered in their order. */
-  #call(session: Session, message: CallMessage, holder: SocketKeyHolder, id: string | undefined): Refusal {
+  #call(session: Session, message: CallMessage, holder: KeyHolder, id: string | undefined): Refusal {
     const { limits, onFault, carryOutCall } = this.#options;
     if (session.calls.waiting >= limits.wsWaitingCalls) {
       const text = `Too many calls: ${limits.wsWaitingCalls} of them wait for their answers`;

@@ -1,3 +1,4 @@
+import type { KeyHolder } from '../../src/auth/key-store.js';
 import { type Privacy, TakerAccess } from '../../src/auth/taker-access.js';
 import { arbitrum } from '../../src/chain/contracts/deployments.js';
 import { OptionSeries } from '../../src/chain/options/option-series.js';
@@ -11,7 +12,7 @@ import { TurnBudget } from '../../src/quota/turn-budget.js';
 import { QuoteJson } from '../../src/wire/quote-json.js';
 import { ReadableJson } from '../../src/wire/readable.js';
 import { Gateway } from '../../src/ws/gateway.js';
-import type { CarryOutCall, RfqPorts, SocketKeyHolder, SocketLimits } from '../../src/ws/ports.js';
+import type { CarryOutCall, RfqPorts, SocketLimits } from '../../src/ws/ports.js';
 import { PlainPublisher, plainForm, readableForm } from '../../src/ws/publisher.js';
 import { ManualClock } from '../system/manual-clock.js';
 import { FakeNet, type FakeSocket } from './fake-net.js';
@@ -22,7 +23,7 @@ export const otherKey = 'other-key';
 /** More than the tests of anything else send. */
 const MAX_STRIKES = 1_000;
 
-function holder(id: string): SocketKeyHolder {
+function holder(id: string): KeyHolder {
   return { id, tier: 'free' };
 }
 
