@@ -191,7 +191,7 @@ export interface SignedNonce {
   readonly deadline: number;
 }
 
-/** The rest of what a provider signed: kept as evidence, of which no state depends. */
+/** The rest of what a provider signed: kept as evidence, on which no state depends. */
 export interface SignedIds {
   /** All ids, as they were signed: also those of quotes that are not known, and repeated ones. */
   readonly quoteIds: readonly Hex[];

@@ -129,7 +129,7 @@ export interface Order {
   /** 1e-18 contracts; 0 once it is filled or cancelled. */
   readonly fillableSize: bigint;
   /**
-   * `live`: in the book; `invalid`: known, waiting for its provider's means; `withdrawn`: hidden by its provider, though
+   * `live`: in the book; `invalid`: known, waiting for its provider's funds; `withdrawn`: hidden by its provider, though
    * the contract still lets it be filled; `gone`: kept only for a reorg to restore.
    */
   readonly state: 'live' | 'invalid' | 'withdrawn' | 'gone';

@@ -162,9 +162,9 @@ export class RequestTurnBudget {
 export const ENOUGH_AGAIN = 2;
 
 /**
- * Whether a server on node:http has file descriptors for another connection. Where there are none at all, Node lets go
- * of who comes by means of one that it keeps for this; but when another thread opens a file in that very moment, it has
- * lost it, and tries again as fast as it can, which keeps a core busy (20.20). So some are left.
+ * Whether a server on node:http has file descriptors for another connection. Where none is left, Node accepts and closes
+ * the connection with a spare descriptor. When another thread opens a file at that moment, Node loses the spare one and
+ * retries as fast as it can, which keeps a core busy (20.20). So some are left.
  */
 export class DescriptorLimit {
   readonly #options: Pick<NetOptions, 'descriptors' | 'limits'>;

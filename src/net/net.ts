@@ -51,7 +51,7 @@ export interface NetRequest {
   readonly query: string;
   /**
    * The header's value; undefined when it is absent or empty, the first one when it is repeated. All of them, joined by
-   * commas, of the headers in `LISTS`.
+   * commas, of the headers in `LIST_HEADERS`.
    */
   header(name: RequestHeader): string | undefined;
   /**
@@ -59,7 +59,7 @@ export interface NetRequest {
    * trusted proxy: then the one that it forwards for.
    */
   readonly remoteAddress: string;
-  /** The whole body; empty for a method that is `BODILESS`. */
+  /** The whole body; empty for a method of `BODILESS_METHODS`. */
   readonly body: Uint8Array;
   /** The client went away: nothing that is answered will be read. */
   readonly aborted: boolean;

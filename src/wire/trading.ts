@@ -100,7 +100,6 @@ export function approvalsBody(symbols: readonly string[]) {
   ]);
   return Type.Array(closed({ token: symbolOf(symbols), amt }), { minItems: 1, maxItems: symbols.length });
 }
-export type ApprovalJson = Static<ReturnType<typeof approvalsBody>>[number];
 
 const Approval = closed({ token: Type.String(), amt: Type.Union([Type.Number(), Type.Literal('max')]) });
 
@@ -121,7 +120,6 @@ export function vaultTradeBody(symbols: readonly string[]) {
     }),
   });
 }
-export type VaultTradeJson = Static<ReturnType<typeof vaultTradeBody>>;
 
 export const VaultTradeResult = closed({
   market: VaultMarket,

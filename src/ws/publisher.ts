@@ -99,14 +99,6 @@ export class PlainPublisher {
   }
 }
 
-/**
- * The messages of an event on the plain protocol. They follow the book of valid quotes: one that enters or returns is
- * posted, one that leaves is deleted, for any reason. Events of quotes outside the book have no message.
- */
-export function plainMessagesOf(event: EngineEvent, form: PushForm): string[] {
-  return messagesOf(event, form).map((message) => textOf(message, form));
-}
-
 /** A message in pieces. */
 interface PlainMessage {
   readonly head: string;
@@ -124,6 +116,10 @@ function textOf({ head, quote, tail }: PlainMessage, form: PushForm): string {
   return quote === null ? head + tail : `${head}${form.quote(quote.order, quote.fillableSize)}${tail}`;
 }
 
+/**
+ * The messages of an event on the plain protocol. They follow the book of valid quotes: one that enters or returns is
+ * posted, one that leaves is deleted, for any reason. Events of quotes outside the book have no message.
+ */
 function messagesOf(event: EngineEvent, form: PushForm): PlainMessage[] {
   switch (event.type) {
     case 'QUOTE_POSTED':

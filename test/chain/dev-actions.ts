@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
-import { type Address, encodeFunctionData, maxUint256, TransactionReceiptNotFoundError } from 'viem';
+import { type Address, encodeFunctionData, maxUint256, parseAbi, TransactionReceiptNotFoundError } from 'viem';
 import {
   contractErrorsAbi,
   erc20Abi,
@@ -8,11 +8,18 @@ import {
   poolAbi,
   poolFactoryAbi,
 } from '../../src/chain/contracts/abi.js';
-import { discountsAbi, lockableAbi, priceOracleAbi, testTokenAbi } from '../../src/chain/dev/contracts.js';
+import { priceOracleAbi, testTokenAbi } from '../../src/chain/dev/contracts.js';
 import { type DevClient, devClient } from '../../src/chain/dev/dev-client.js';
 import type { LocalChain } from '../../src/chain/dev/local-chain.js';
 import { type Hex, type PoolKey, type Signature, ZERO_ADDRESS } from '../../src/engine/quote.js';
 import type { SignedOffer } from './sign-quote.js';
+
+export const discountsAbi = parseAbi([
+  'function getDiscount(address taker) view returns (uint256)',
+  'function setDiscount(address taker, uint256 discount)',
+]);
+
+export const lockableAbi = parseAbi(['function setLocked(address account, uint256 id, uint256 amount)']);
 
 const MINED_WITHIN_MS = 120_000;
 

@@ -11,11 +11,12 @@ import {
   ReadableRfqMessage,
 } from '../../src/wire/readable.js';
 import { compile } from '../../src/wire/validation.js';
-import { plainMessagesOf, readableForm } from '../../src/ws/publisher.js';
+import { readableForm } from '../../src/ws/publisher.js';
 import { eventOf, orderOf, posted, rfqOf } from './event-samples.js';
 import { readDocument } from '../app/read-document.js';
 import { FakeNet } from './fake-net.js';
 import { address, chainId, GatewayFixture, goodKey, poolAddress, readableJson, settled } from './gateway-fixture.js';
+import { plainMessagesOf } from './plain-messages.js';
 
 const READABLE = 'quotebook.readable';
 const ONE = 10n ** 18n;

@@ -1,8 +1,9 @@
 import t from 'tap';
 import { TopicIndex } from '../../src/feed/topic-index.js';
-import { plainForm, plainMessagesOf, PlainPublisher } from '../../src/ws/publisher.js';
+import { plainForm, PlainPublisher } from '../../src/ws/publisher.js';
 import { eventOf, orderOf, posted, quoteId } from './event-samples.js';
 import { address, chainId, GatewayFixture, quoteJson } from './gateway-fixture.js';
+import { plainMessagesOf } from './plain-messages.js';
 
 const taker = address(0xc1);
 const stranger = address(0xc2);

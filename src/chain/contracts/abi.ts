@@ -101,7 +101,7 @@ const poolSignatureStruct = 'struct PoolSignature { uint8 v; bytes32 r; bytes32 
 const streamSignatureStruct = 'struct StreamSignature { bytes32 r; bytes32 s; uint8 v; }';
 
 /**
- * Changes of one party's means by a fill: collateral in 18 decimals whatever the token's own are, contracts in 1e-18.
+ * Changes of one party's funds by a fill: collateral in 18 decimals whatever the token's own are, contracts in 1e-18.
  */
 const deltaStruct = 'struct Delta { int256 collateral; int256 longs; int256 shorts; }';
 

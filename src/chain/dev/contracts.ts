@@ -247,13 +247,6 @@ export const devVolatilityAbi = parseAbi([
   'function setAtTheMoney(address[] tokens, uint256[] volatilities)',
 ]);
 
-export const discountsAbi = parseAbi([
-  'function getDiscount(address taker) view returns (uint256)',
-  'function setDiscount(address taker, uint256 discount)',
-]);
-
-export const lockableAbi = parseAbi(['function setLocked(address account, uint256 id, uint256 amount)']);
-
 /** What is on a chain: the contracts, and the pools that they were asked for at the start. */
 export interface SavedDeployment {
   readonly deployment: Deployment;

@@ -26,14 +26,14 @@ export function dependsOn({ quote }: Order, contract: Hex): boolean {
   return quote.pool.poolAddress === contract || collateralToken(quote) === contract;
 }
 
-/** Orders whose provider's means may have changed, each with the last log that says so. */
+/** Orders whose provider's funds may have changed, each with the last log that says so. */
 export function affectedOrders(
   changes: readonly SettlementEvent[],
-  means: readonly FundsEvent[],
+  funds: readonly FundsEvent[],
   book: Pick<BookPort, 'get' | 'ordersOf' | 'ordersIn'>,
 ): Map<Order, ChainLog> {
   const touched = new Map<Order, ChainLog>();
-  for (const [account, logs] of lastLogs(means)) {
+  for (const [account, logs] of lastLogs(funds)) {
     for (const order of book.ordersOf(account)) {
       const { quote } = order;
       const log = later(logs.get(quote.pool.poolAddress), logs.get(collateralToken(quote)));
@@ -53,9 +53,9 @@ export function affectedOrders(
  * By account and by who emitted it. Anyone may emit any number of logs that name a maker, so a maker's orders are walked
  * through once and not for each.
  */
-function lastLogs(means: readonly FundsEvent[]): Map<Hex, Map<Hex, ChainLog>> {
+function lastLogs(funds: readonly FundsEvent[]): Map<Hex, Map<Hex, ChainLog>> {
   const ofAccounts = new Map<Hex, Map<Hex, ChainLog>>();
-  for (const { log, accounts } of means) {
+  for (const { log, accounts } of funds) {
     for (const account of accounts) {
       const logs = ofAccounts.get(account) ?? new Map<Hex, ChainLog>();
       ofAccounts.set(account, logs.set(log.address, later(logs.get(log.address), log) ?? log));

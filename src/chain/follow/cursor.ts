@@ -166,7 +166,7 @@ export class ChainCursor {
 
   /**
    * Whether a range ended there. If not, orders may have had another state after this block than the book has ever
-   * shown: their makers' means left before it and came back after it.
+   * shown: their makers' funds left before it and came back after it.
    */
   isEnd(block: BlockId): boolean {
     return this.#trail.isEnd(block);

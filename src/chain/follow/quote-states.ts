@@ -214,15 +214,15 @@ export class UndeployedPools {
 
   /** In the order of `quotes`; null: it can be filled. */
   async check(quotes: readonly IdentifiedQuote[], at: AtBlock): Promise<(QuoteError | null)[]> {
-    const [notYet, unfit, means] = await Promise.all([
+    const [notYet, unfit, funds] = await Promise.all([
       this.#notYet(quotes, at),
       this.#unfit(quotes, at),
-      this.#readMeans(quotes, at),
+      this.#readFunds(quotes, at),
     ]);
     const errors = quotes.map((quote): QuoteError | null => {
-      const needed = neededOf(quote, means.get(quote)?.decimals ?? null);
+      const needed = neededOf(quote, funds.get(quote)?.decimals ?? null);
       if (needed === null || notYet.has(quote.pool.poolAddress) || unfit.has(quote)) return 'InvalidAssetUpdate';
-      const { allowance, balance } = means.get(quote) ?? NO_MEANS;
+      const { allowance, balance } = funds.get(quote) ?? NO_FUNDS;
       if ((allowance ?? 0n) < needed) return 'InsufficientCollateralAllowance';
       if ((balance ?? 0n) < needed) return 'InsufficientCollateralBalance';
       return null;
@@ -265,7 +265,7 @@ export class UndeployedPools {
    * Each token in requests of its own. Anyone may name any contract as a token, and what is batched runs in one
    * simulated transaction: a hostile one asked first could move the balances that an honest one is asked for next.
    */
-  async #readMeans(quotes: readonly IdentifiedQuote[], at: AtBlock): Promise<ReadonlyMap<IdentifiedQuote, Funds>> {
+  async #readFunds(quotes: readonly IdentifiedQuote[], at: AtBlock): Promise<ReadonlyMap<IdentifiedQuote, Funds>> {
     const byToken = new Map<Hex, IdentifiedQuote[]>();
     for (const quote of quotes) {
       const token = collateralToken(quote);
@@ -275,7 +275,7 @@ export class UndeployedPools {
     }
     const tokens = await this.#withCode([...byToken], at);
     const read = await mapLimit(tokens, TOKENS_IN_FLIGHT, async ([token, asked]) => {
-      const answers = await this.settlement.multicall(this.#askMeans(token, asked), at);
+      const answers = await this.settlement.multicall(this.#askFunds(token, asked), at);
       const decimals = readUint(answers[0]);
       return asked.map((quote, i): [IdentifiedQuote, Funds] => [
         quote,
@@ -298,7 +298,7 @@ export class UndeployedPools {
     return tokens.filter((_, i) => hasCode(answers[i]));
   }
 
-  #askMeans(to: Hex, quotes: readonly IdentifiedQuote[]): ContractCall[] {
+  #askFunds(to: Hex, quotes: readonly IdentifiedQuote[]): ContractCall[] {
     const ofQuotes = quotes.flatMap(({ provider }) => {
       const allowance = [provider, this.router] as const;
       return [
@@ -334,7 +334,7 @@ function foreign(to: Hex, data: Hex): ContractCall {
   return { to, data, runsForeignCode: true };
 }
 
-const NO_MEANS: Funds = { decimals: null, allowance: null, balance: null };
+const NO_FUNDS: Funds = { decimals: null, allowance: null, balance: null };
 
 /** In the token's own decimals, rounded up; null when no pool could count it. */
 function neededOf(quote: IdentifiedQuote, decimals: bigint | null): bigint | null {

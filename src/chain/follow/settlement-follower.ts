@@ -64,7 +64,7 @@ interface SortedEvents {
   readonly ignored: readonly IgnoredLog[];
 }
 
-/** Follows fills, cancels, deployments and the providers' means on the settlement chain. */
+/** Follows fills, cancels, deployments and the providers' funds on the settlement chain. */
 export class SettlementFollower {
   /** Block of the last position that was submitted to the book; the cursor may be ahead over blocks with nothing in them. */
   #reportedBlock = -1;
@@ -331,7 +331,7 @@ export class SettlementFollower {
       return state === undefined ? [] : [{ quoteId, state }];
     });
     await this.#states.rewind(ancestor, restated, at.blockNumber);
-    // Nothing touched those whose means left before the ancestor and came back in a block that is gone.
+    // Nothing touched those whose funds left before the ancestor and came back in a block that is gone.
     const wasShownWhole = this.cursor.isEnd(ancestor) && ancestor.blockNumber >= this.#askedLateAt;
     const others = wasShownWhole ? [] : this.#knownOrders();
     this.#inDoubt = [...new Set([...this.#inDoubt, ...this.#waiting.keys(), ...orders, ...others])];
@@ -376,7 +376,7 @@ export class SettlementFollower {
   }
 }
 
-/** Fills, cancels and deployments; hints are the changes of the makers' means. */
+/** Fills, cancels and deployments; hints are the changes of the makers' funds. */
 export function watchedSettlement(book: BookPort, factory: Hex): WatchedLogs {
   const poolFactory = factory.toLowerCase() as Hex;
   return {

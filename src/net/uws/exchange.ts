@@ -330,7 +330,7 @@ export class UwsExchange {
 
 /**
  * Status and headers all in one text, which costs as much to write as one header would: the library writes it and a line
- * end, and does not look at it. No line end can come in with a value: `whyUnsendable` has looked at each, and
+ * end, and does not look at it. No line end can come in with a value: `validateResponse` has looked at each, and
  * `SharedHeaders` at its own.
  */
 function statusAndHeaders({ status, headers, shared = NONE_SHARED, ownHeaders = NO_HEADERS }: NetResponse): string {

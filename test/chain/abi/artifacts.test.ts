@@ -19,13 +19,8 @@ import {
   volatilityOracleAbi,
 } from '../../../src/chain/contracts/abi.js';
 import { CAPPED_MULTICALL_CODE } from '../../../src/chain/contracts/multicall.js';
-import {
-  devVolatilityAbi,
-  discountsAbi,
-  lockableAbi,
-  priceOracleAbi,
-  testTokenAbi,
-} from '../../../src/chain/dev/contracts.js';
+import { devVolatilityAbi, priceOracleAbi, testTokenAbi } from '../../../src/chain/dev/contracts.js';
+import { discountsAbi, lockableAbi } from '../dev-actions.js';
 
 // The compiler needs seconds of a whole core; tests beside it may leave it a fraction of one.
 t.setTimeout(120_000);

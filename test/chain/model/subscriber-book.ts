@@ -1,7 +1,8 @@
 import type { Engine } from '../../../src/engine/engine.js';
 import type { EngineEvent } from '../../../src/engine/event.js';
 import { QuoteJson } from '../../../src/wire/quote-json.js';
-import { type PushForm, plainForm, plainMessagesOf } from '../../../src/ws/publisher.js';
+import { type PushForm, plainForm } from '../../../src/ws/publisher.js';
+import { plainMessagesOf } from '../../ws/plain-messages.js';
 
 interface Message {
   readonly type: 'POST_QUOTE' | 'FILL_QUOTE' | 'DELETE_QUOTE' | 'RFQ';
