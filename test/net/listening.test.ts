@@ -184,9 +184,14 @@ eachBackend(t, (t, backend) => {
   });
 
   t.test('closing twice is closing once', async (t) => {
-    const { server } = await serve(t, backend);
-    await Promise.all([server.close(1001, ''), server.close(1001, '')]);
-    await server.close(1001, '');
-    t.pass('resolves each time');
+    const closes: number[] = [];
+    const sockets = { ...quietSockets, close: (_: unknown, code: number) => void closes.push(code) };
+    const { server, wsUrl } = await serve(t, backend, { sockets });
+    const clients = await Promise.all([Client.open(wsUrl), Client.open(wsUrl)]);
+    await Promise.all([server.close(1001, 'first'), server.close(1012, 'second')]);
+    await server.close(1012, 'third');
+    const heard = await Promise.all(clients.map(({ closed }) => closed));
+    t.strictSame(heard, Array(2).fill({ code: 1001, reason: 'first' }));
+    t.strictSame(closes, [1001, 1001], 'each socket ended once');
   });
 });
