@@ -39,11 +39,15 @@ export function formatDecimal(units: bigint, decimals: number): string {
 
 /**
  * Whether a JSON number keeps its value as an ECMAScript number: the shortest text of that number, which stands for it
- * ever after, is the same decimal. One that is too large for any number is not this question's: it becomes Infinity.
+ * ever after, is the same decimal. Or the text is that number with 17 significant digits, as `%.17g` and .NET write
+ * every double: its sender means the double. One that is too large for any number is not this question's: it becomes
+ * Infinity.
  */
 export function isExactNumber(text: string): boolean {
   const read = Number(text);
-  return !Number.isFinite(read) || significandOf(text) === significandOf(String(read));
+  if (!Number.isFinite(read)) return true;
+  const written = significandOf(text);
+  return written === significandOf(String(read)) || written === significandOf(read.toPrecision(17));
 }
 
 /** Digits and exponent of a decimal number without its sign, the same for all ways to write it. */

@@ -5,7 +5,10 @@ export type ParsedQuery =
   { readonly ok: true; readonly value: Query } | { readonly ok: false; readonly message: string };
 
 export interface QueryShape {
-  /** Parameters that are lists, written `name=a&name=b` or `name[]=a&name[]=b`, brackets encoded or not. */
+  /**
+   * Parameters that are lists, written `name=a&name=b`, `name[]=a&name[]=b` or `name[0]=a&name[1]=b`, brackets encoded or
+   * not. Their values are in the order in which they come, whatever the indexes.
+   */
   readonly lists?: readonly string[];
   /** Most parameters that are read, each counted as often as it comes. */
   readonly maxPairs: number;
@@ -34,7 +37,7 @@ export function parseQuery(text: string, { lists = [], maxPairs }: QueryShape): 
     if (written === null || value === null) {
       return { ok: false, message: 'The query has a malformed percent-encoding' };
     }
-    const bare = written.endsWith('[]') ? written.slice(0, -2) : written;
+    const bare = written.endsWith(']') ? written.replace(/\[[0-9]*\]$/, '') : written;
     const isList = lists.includes(bare);
     add(query, isList ? bare : written, value, isList);
   }

@@ -34,6 +34,7 @@ t.test('an amount is the number that was written, or the body is refused', async
   };
   const body = '[{"a":"\\"0.123456789012345678","b":[1e3,0.123456789012345678]}]';
   t.strictSame(amounts(body), { ok: false, code: 'invalid_parameter', error: [refusal] });
+  t.strictSame(amounts('[0.10000000000000001]'), { ok: true, value: [0.1] }, 'a double with 17 digits is that double');
   t.match(amounts(`[${'9'.repeat(1_000)}1e-900]`), { error: [{ params: { number: '9'.repeat(80) } }] });
   t.match(amounts('[1'), { error: [{ keyword: 'json' }] });
   const text = fc.string({ unit: fc.constantFrom('"', '\\', '0.12345678901234567890', 'e', ',', ' ', '\u2028') });

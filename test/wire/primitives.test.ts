@@ -125,7 +125,7 @@ t.test('reads decimals as whole units', async (t) => {
   t.equal(parseDecimal('0.000000000000000001', 18), 1n);
 });
 
-t.test('a JSON number is exact if its shortest text is the same decimal', async (t) => {
+t.test('a JSON number is exact if the shortest text of its double, or that of 17 digits, is the same', async (t) => {
   for (const text of [
     '0',
     '-0',
@@ -133,12 +133,25 @@ t.test('a JSON number is exact if its shortest text is the same decimal', async 
     '1e23',
     '1800.5',
     '0.30000000000000004',
+    '0.10000000000000001',
+    '1.10000000000000010e+00',
+    '0.29999999999999999',
+    '5.0000000000000001e-3',
     '1E-18',
     '9007199254740991',
     '5e-324',
   ])
     t.ok(isExactNumber(text), text);
-  for (const text of ['0.10000000000000001', '9007199254740993', '1.234567890123456789', '1e-400', '0.1e-330'])
+  for (const text of [
+    '0.100000000000000001',
+    '0.1000000000000000055',
+    '9.0000000000000001',
+    '1800.4999999999999',
+    '9007199254740993',
+    '1.234567890123456789',
+    '1e-400',
+    '0.1e-330',
+  ])
     t.notOk(isExactNumber(text), text);
   const digits = (max: number) => fc.stringMatching(new RegExp(`^[0-9]{1,${max}}$`));
   const written = fc.tuple(digits(20), digits(20), fc.integer({ min: -20, max: 10 }));
@@ -152,7 +165,20 @@ t.test('a JSON number is exact if its shortest text is the same decimal', async 
     fc.property(numbers, (text) => {
       const [written, read] = [units(text), units(String(Number(text)))];
       t.type(written, 'bigint');
-      t.equal(isExactNumber(text), written === read, text);
+      const is17Digits =
+        written ===
+        units(
+          Number(text)
+            .toPrecision(17)
+            .replace(/\.?0+(?=e|$)/, ''),
+        );
+      t.equal(isExactNumber(text), written === read || is17Digits, text);
+    }),
+  );
+  fc.assert(
+    fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (double) => {
+      t.ok(isExactNumber(double.toPrecision(17)), `${double}`);
+      t.ok(isExactNumber(double.toExponential(16)), `${double}`);
     }),
   );
 });

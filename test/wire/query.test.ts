@@ -27,6 +27,19 @@ t.test('lists are repeated names, with or without brackets, encoded or not', asy
   }
 });
 
+t.test('the names of a list may have indexes, as query-string libraries write them', async (t) => {
+  for (const text of ['ids[0]=a&ids[1]=b', 'ids%5B0%5D=a&ids%5B1%5D=b', 'ids[10]=a&ids[]=b', 'ids[1]=a&ids[0]=b']) {
+    t.strictSame(values(text), { ids: ['a', 'b'] }, text);
+  }
+  t.strictSame(values('ids[0]=a'), { ids: ['a'] });
+});
+
+t.test('what else is in brackets belongs to the name', async (t) => {
+  for (const name of ['ids[x]', 'ids[-1]', 'ids[0', 'ids0]', 'ids[0][1]', 'ids[0]x', 'side[0]']) {
+    t.strictSame(values(`${name}=a`), { [name]: 'a' }, name);
+  }
+});
+
 t.test('a list of one is a list', async (t) => {
   t.strictSame(values('ids=a'), { ids: ['a'] });
   t.strictSame(values('ids[]=a'), { ids: ['a'] });
