@@ -951,9 +951,9 @@ export function tradingDocs(
     {
       ...reading,
       path: '/account/orders',
-      summary: "A wallet's public orders; default the operator's, with its private ones",
+      summary: "A wallet's orders; default the operator's",
       description:
-        "The newest first, in the form of GET /orderbook/orders. Without `walletAddr` the operator's wallet is meant.",
+        "The newest first, in the form of GET /orderbook/orders. Without `walletAddr` the operator's wallet is meant. The wallet's private quotes are listed, too, if it is the operator's, if the key has proven its address, or with the scope `takers:all`.",
       query: AccountQuery,
       answers: { 200: { about: 'Newest first', schema: ReadableQuotesResult }, 400: BAD_REQUEST, 501: NO_WALLET },
     },

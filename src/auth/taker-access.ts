@@ -52,4 +52,9 @@ export class TakerAccess {
     if (viewer.scopes?.includes('takers:all') === true) return true;
     return taker !== '*' && this.hasProven(viewer, taker);
   }
+
+  /** Whether the viewer may see a quote: as its taker, or as the provider that signed it. */
+  maySeeQuote(viewer: Viewer, { taker, provider }: { readonly taker: Hex; readonly provider: Hex }): boolean {
+    return this.maySee(viewer, taker) || this.hasProven(viewer, provider);
+  }
 }

@@ -96,7 +96,7 @@ export function readableOrdersRoutes(parts: ReadableOrdersParts): Route[] {
     // As they stand now: orders change while a long list is written.
     const find = (): Shown[] => {
       const { valid, invalid } = book.orders(filter);
-      const shown = (isInvalid ? invalid : valid).filter(({ quote }) => takers.maySee(caller, quote.taker));
+      const shown = (isInvalid ? invalid : valid).filter(({ quote }) => takers.maySeeQuote(caller, quote));
       return shown.map(({ quote, fillableSize, reason }) => ({ quote, fillableSize, reason }));
     };
     const rows = book.candidates(filter);
@@ -152,9 +152,10 @@ export function readableOrdersRoutes(parts: ReadableOrdersParts): Route[] {
         const wallet = query.value.walletAddr ?? operator;
         if (wallet === null) return noWallet(request);
         const provider = lower(wallet);
-        // A maker that answers requests would not see its answers otherwise.
+        // A maker that answers requests for quotes would not see its answers otherwise.
         const isOperator = operator !== null && provider === lower(operator);
-        return list(request, caller, { provider, ...(isOperator && { taker: '*' }) }, false);
+        const seesPrivate = isOperator || takers.hasProven(caller, provider) || caller.scopes?.includes('takers:all');
+        return list(request, caller, { provider, ...(seesPrivate === true && { taker: '*' }) }, false);
       },
     },
   ];

@@ -132,7 +132,7 @@ export function withdrawalRoutes(
     return largeAnswer(listing.answers, request, caller, async (work) => {
       const known = [...listing.ordersOf(lower(query.value.provider))];
       const { page, next } = pageOf(
-        known.filter(({ quote }) => isShown(quote, caller)),
+        known.filter(({ quote }) => listing.takers.maySeeQuote(caller, quote)),
         query.value,
       );
       const rows = page.map((order) => listing.quoteJson.encode(order));
@@ -141,11 +141,6 @@ export function withdrawalRoutes(
       await listing.whenDurable();
       return json(text);
     });
-  }
-
-  /** A private quote is shown to its provider, too. */
-  function isShown({ taker, provider }: Order['quote'], caller: Caller): boolean {
-    return listing.takers.maySee(caller, taker) || listing.takers.hasProven(caller, provider);
   }
 
   return [

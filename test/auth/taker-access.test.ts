@@ -20,6 +20,17 @@ t.test('where it is proven a viewer sees the takers that it has proven, and what
   );
 });
 
+t.test('a private quote is shown to its provider, too', async (t) => {
+  const access = new TakerAccess('proven', () => operator);
+  const quote = { provider: other, taker };
+  t.ok(access.maySeeQuote({ proven: [taker] }, quote));
+  t.ok(access.maySeeQuote({ proven: [other] }, quote));
+  t.ok(access.maySeeQuote({ scopes: ['operator'] }, { provider: operator, taker }));
+  t.notOk(access.maySeeQuote({ scopes: ['operator'] }, quote));
+  t.notOk(access.maySeeQuote({}, quote));
+  t.ok(access.maySeeQuote({}, { provider: other, taker: ZERO_ADDRESS }));
+});
+
 t.test('the scope takers:all sees every taker, the scope operator the wallet that it acts with', async (t) => {
   const access = new TakerAccess('proven', () => operator);
   t.strictSame(

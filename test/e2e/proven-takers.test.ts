@@ -365,7 +365,7 @@ const routes: Readonly<Record<string, Entry>> = {
   ],
   'GET /account/orders': [
     { query: '', shownTo: [] },
-    { query: `walletAddr=${market.maker.address}`, shownTo: [] },
+    { query: `walletAddr=${market.maker.address}`, shownTo: ['all'] },
     { query: `walletAddr=${operatorAddress}`, shownTo: [] },
   ],
   'GET /health': NO_KEY,
@@ -764,6 +764,27 @@ await t.test('a key that proves the address sees it from then on, and no other k
   t.equal(status, 200);
   t.ok(shows(JSON.stringify(body)));
   t.equal((await stranger.get(query)).status, 403);
+});
+
+await t.test("an account's orders have its private quotes for the keys that have proven its address", async (t) => {
+  const own = await signQuote(market.operator.privateKey, pool, { taker: takerAddress, price: ONE / 3n });
+  t.equal((await desk.post('/quotes', [own])).status, 201);
+  const ofMaker = await known((await keys.create('paid', 'account')).key);
+  const idsOf = async (rest: RestClient, wallet = '') => {
+    const { body } = await rest.get(`/account/orders${wallet === '' ? '' : `?walletAddr=${wallet}`}`);
+    return (body as unknown as readonly { readonly quoteId: string; readonly taker: string }[])
+      .filter(({ taker }) => taker !== nobody)
+      .map(({ quoteId }) => quoteId);
+  };
+  for (const wallet of ['', operatorAddress]) {
+    t.equal((await idsOf(desk, wallet)).length, 1, 'the operator sees what it quoted to a taker');
+    t.strictSame(await idsOf(stranger, wallet), []);
+  }
+  t.strictSame(await idsOf(ofMaker, makerAddress), [], 'it has not signed in yet');
+  await signIn(ofMaker, 'key', privateKeyToAccount(market.maker.privateKey));
+  t.ok((await idsOf(ofMaker, makerAddress)).includes(hidden.quoteId));
+  t.strictSame(await idsOf(ofMaker, operatorAddress), []);
+  t.strictSame(await idsOf(desk, makerAddress), []);
 });
 
 await t.test('a client that signs in follows private quotes, also after a lost connection', async (t) => {

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { bookQueries } from '../../src/app/http-wiring.js';
 import { TakerAccess } from '../../src/auth/taker-access.js';
 import type { Engine } from '../../src/engine/engine.js';
 import { orderbookRoutes } from '../../src/http/orderbook-routes.js';
@@ -23,14 +24,7 @@ export interface Surroundings {
 /** The routes over an engine as it is, with nothing between them. */
 export function orderbookOver(engine: Engine, surroundings: Surroundings): Route[] {
   const { ordersPerTurn, whenDurable, yieldToEventLoop } = surroundings;
-  const book = {
-    cover: engine.cover.bind(engine),
-    privateQuotes: engine.privateQuotes.bind(engine),
-    orders: engine.orders.bind(engine),
-    candidates: engine.candidateCount.bind(engine),
-    whenDurable: whenDurable ?? (() => null),
-    index: () => engine.index,
-  };
+  const book = bookQueries(engine, { whenDurable: whenDurable ?? (() => null) });
   const limits = {
     quoteIdsPerRequest: 10,
     queryPairs: 20,

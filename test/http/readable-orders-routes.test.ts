@@ -1,0 +1,218 @@
+import t from 'tap';
+import { bookQueries } from '../../src/app/http-wiring.js';
+import { type Privacy, TakerAccess } from '../../src/auth/taker-access.js';
+import { arbitrum } from '../../src/chain/contracts/deployments.js';
+import { OptionSeries } from '../../src/chain/options/option-series.js';
+import type { Command } from '../../src/engine/command.js';
+import { InvalidReason } from '../../src/engine/quote.js';
+import { readableOrdersRoutes } from '../../src/http/readable-orders-routes.js';
+import type { Caller } from '../../src/http/router.js';
+import { ReadableJson } from '../../src/wire/readable.js';
+import {
+  address,
+  at,
+  enter,
+  MAKER,
+  newEngine,
+  originAt,
+  POOL,
+  quoteIdOf,
+  samplePool,
+  sampleQuote,
+  START,
+  TAKER,
+} from '../engine/samples.js';
+import { answersAtOnce, ask, requestOf } from './ask-route.js';
+
+const OPERATOR = address(0x30);
+const CONTRACT = 10n ** 18n;
+const series = new OptionSeries(arbitrum);
+const readable = new ReadableJson({ optionOf: (key) => series.optionOf(key), nowSeconds: () => START });
+
+/** An engine with the routes over it. */
+function served(about: { readonly rowsPerSlice?: number; readonly privacy?: Privacy } = {}) {
+  const { rowsPerSlice = 10, privacy = 'open' } = about;
+  const engine = newEngine();
+  const others = { turn: (): void => undefined, pending: null as Promise<void> | null };
+  const charged: (readonly [rows: number, bytes: number])[] = [];
+  const routes = readableOrdersRoutes({
+    book: bookQueries(engine, { whenDurable: () => others.pending }),
+    readable,
+    symbols: series.symbols,
+    poolKey: (option, maturity) => series.poolKey(option, maturity),
+    poolAddressOf: () => Promise.resolve(POOL.poolAddress),
+    nowSeconds: () => START,
+    operator: () => OPERATOR,
+    takers: new TakerAccess(privacy, () => OPERATOR),
+    answers: answersAtOnce({ turn: async () => others.turn(), charge: (...cost) => charged.push(cost) }),
+    limits: { queryPairs: 20, schemaErrors: 5, rowsPerSlice },
+  });
+  const read = async (target: string, caller?: Caller): Promise<string> => {
+    const { status, text } = await ask(routes, requestOf('GET', target), caller);
+    if (status !== 200) throw new Error(`${status} ${text}`);
+    return text;
+  };
+  return {
+    others,
+    charged,
+    read,
+    apply: (...commands: Command[]) => {
+      for (const command of commands) engine.apply(command, { index: engine.index + 1, tsMs: START * 1000 });
+    },
+    get: async (target: string, caller?: Caller): Promise<unknown> => JSON.parse(await read(target, caller)),
+  };
+}
+
+const named = (...numbers: number[]) => numbers.map((n) => ({ quoteId: quoteIdOf(n) }));
+
+for (const [what, rowsPerSlice] of [
+  ['short', 10],
+  ['long', 1],
+] as const) {
+  t.test(`a ${what} list of invalid orders has the reason of each`, async (t) => {
+    const { apply, get } = served({ rowsPerSlice });
+    const { InsufficientShortBalance, InsufficientCollateralAllowance } = InvalidReason;
+    apply(
+      enter(sampleQuote({ n: 1, size: 2n * CONTRACT }), { reason: InsufficientCollateralAllowance }),
+      enter(sampleQuote({ n: 2, size: CONTRACT })),
+      enter(sampleQuote({ n: 3, size: 3n * CONTRACT, isBuy: true }), {
+        fillableSize: CONTRACT / 2n,
+        reason: InsufficientShortBalance,
+      }),
+    );
+    const invalid = await get(`/orderbook/orders?provider=${MAKER}&type=invalid`);
+    t.strictSame((invalid as readonly object[]).map(Object.keys), [
+      ['reason', 'quote'],
+      ['reason', 'quote'],
+    ]);
+    t.match(invalid, [
+      {
+        reason: 'InsufficientShortBalance',
+        quote: { quoteId: quoteIdOf(3), side: 'bid', remainingSize: 0.5, provider: MAKER, createdAt: START - 60 },
+      },
+      {
+        reason: 'InsufficientCollateralAllowance',
+        quote: { quoteId: quoteIdOf(1), side: 'ask', remainingSize: 2, deadline: 1000 },
+      },
+    ]);
+    t.match(await get(`/orderbook/orders?provider=${MAKER}`), named(2));
+    t.match(await get(`/account/orders?walletAddr=${MAKER}`), named(2), 'those that can be filled alone');
+  });
+
+  t.test(`a ${what} list has the orders that every filter lets through, newest first`, async (t) => {
+    const { apply, get } = served({ rowsPerSlice });
+    const [elsewhere, other] = [samplePool(1), address(0x11)];
+    apply(
+      enter(sampleQuote({ n: 1, size: CONTRACT })),
+      enter(sampleQuote({ n: 2, size: 2n * CONTRACT, isBuy: true })),
+      enter(sampleQuote({ n: 3, size: CONTRACT, pool: elsewhere })),
+      enter(sampleQuote({ n: 4, size: 2n * CONTRACT, provider: other, taker: TAKER })),
+      enter(sampleQuote({ n: 5, size: 2n * CONTRACT, provider: other })),
+    );
+    const upper = (text: string) => text.toUpperCase().replace('0X', '0x');
+    const lists = {
+      '': [5, 3, 2, 1],
+      'size=1.5': [5, 2],
+      [`poolAddress=${POOL.poolAddress}`]: [5, 2, 1],
+      [`poolAddress=${upper(elsewhere.poolAddress)}`]: [3],
+      'side=bid': [2],
+      [`side=ask&poolAddress=${POOL.poolAddress}`]: [5, 1],
+      [`side=ask&provider=${upper(MAKER)}`]: [3, 1],
+      [`side=bid&poolAddress=${elsewhere.poolAddress}`]: [],
+    };
+    for (const [query, numbers] of Object.entries(lists)) {
+      const found = (await get(`/orderbook/orders?${query}`)) as readonly { readonly quoteId: string }[];
+      t.strictSame(
+        found.map(({ quoteId }) => ({ quoteId })),
+        named(...numbers),
+        query,
+      );
+    }
+  });
+
+  t.test(`a ${what} list is given once what it tells is durable`, async (t) => {
+    const { others, apply, get } = served({ rowsPerSlice });
+    apply(enter(sampleQuote({ n: 1 })));
+    let commit = (): void => undefined;
+    others.pending = new Promise((resolve) => (commit = resolve));
+    const progress = { isAnswered: false };
+    const answer = get('/orderbook/orders').finally(() => (progress.isAnswered = true));
+    await new Promise(setImmediate);
+    t.notOk(progress.isAnswered);
+    commit();
+    t.match(await answer, named(1));
+  });
+}
+
+t.test('a long list is written in slices, each charged, and shows the orders as they were', async (t) => {
+  const { others, charged, apply, read } = served({ rowsPerSlice: 2 });
+  for (const n of [1, 2, 3, 4, 5]) apply(enter(sampleQuote({ n, size: 10n * CONTRACT })));
+  let turns = 0;
+  others.turn = () => {
+    const origin = originAt(60 + turns++);
+    const position = at('settlement', origin.blockNumber);
+    apply({ type: 'FILL_QUOTE', quoteId: quoteIdOf(1), size: CONTRACT, origin, position });
+  };
+  const text = await read('/orderbook/orders');
+  t.match(
+    JSON.parse(text),
+    [5, 4, 3, 2, 1].map((n) => ({ quoteId: quoteIdOf(n), remainingSize: 10 })),
+  );
+  t.equal(turns, 3);
+  const [reading, ...slices] = charged;
+  t.strictSame(reading, [1, 0]);
+  t.strictSame(
+    slices.map(([rows]) => rows),
+    [2, 2, 1],
+  );
+  const brackets = '[]'.length;
+  const commas = slices.length - 1;
+  t.equal(
+    slices.reduce((sum, [, bytes]) => sum + bytes, brackets + commas),
+    text.length,
+  );
+});
+
+const keyOf = (rest: Omit<Caller, 'id' | 'tier'> = {}): Caller => ({ id: 'viewer', tier: 'paid', ...rest });
+const viewers = {
+  operator: keyOf({ scopes: ['operator'] }),
+  maker: keyOf({ proven: [MAKER] }),
+  taker: keyOf({ proven: [TAKER] }),
+  everyTaker: keyOf({ scopes: ['takers:all'] }),
+  stranger: keyOf(),
+};
+
+for (const [privacy, ofMaker, ofOperator] of [
+  [
+    'open',
+    { operator: [1], maker: [2, 1], taker: [1], everyTaker: [2, 1], stranger: [1] },
+    { operator: [4, 3], maker: [4, 3], taker: [4, 3], everyTaker: [4, 3], stranger: [4, 3] },
+  ],
+  [
+    'proven',
+    { operator: [1], maker: [2, 1], taker: [1], everyTaker: [2, 1], stranger: [1] },
+    { operator: [4, 3], maker: [3], taker: [4, 3], everyTaker: [4, 3], stranger: [3] },
+  ],
+] as const) {
+  for (const rowsPerSlice of [10, 1]) {
+    t.test(`with privacy ${privacy}, private orders of an account (slices of ${rowsPerSlice})`, async (t) => {
+      const { apply, get } = served({ rowsPerSlice, privacy });
+      apply(
+        enter(sampleQuote({ n: 1 })),
+        enter(sampleQuote({ n: 2, taker: TAKER })),
+        enter(sampleQuote({ n: 3, provider: OPERATOR })),
+        enter(sampleQuote({ n: 4, provider: OPERATOR, taker: TAKER })),
+      );
+      for (const [name, viewer] of Object.entries(viewers)) {
+        const shown = async (query: string) => {
+          const found = (await get(`/account/orders${query}`, viewer)) as readonly { readonly quoteId: string }[];
+          return found.map(({ quoteId }) => quoteId);
+        };
+        const of = name as keyof typeof viewers;
+        t.strictSame(await shown(`?walletAddr=${MAKER}`), ofMaker[of].map(quoteIdOf), `${name}: the maker's`);
+        t.strictSame(await shown(`?walletAddr=${OPERATOR}`), ofOperator[of].map(quoteIdOf), `${name}: the operator's`);
+        t.strictSame(await shown(''), ofOperator[of].map(quoteIdOf), `${name}: without a wallet`);
+      }
+    });
+  }
+}
