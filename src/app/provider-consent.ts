@@ -2,7 +2,7 @@ import type { QuoteSignature } from '../auth/quote-signature.js';
 import type { SignedNonce } from '../engine/command.js';
 import type { Engine } from '../engine/engine.js';
 import type { Hex } from '../engine/quote.js';
-import type { Consent } from '../http/protection-routes.js';
+import type { Consent, ConsentRefusal } from '../http/provider-consent.js';
 
 export interface ProviderConsentParts {
   readonly engine: Pick<Engine, 'isSpent' | 'spentNonces'>;
@@ -11,11 +11,6 @@ export interface ProviderConsentParts {
   readonly nowSeconds: () => number;
   readonly limits: { readonly noncesPerProvider: number; readonly noncesKept: number };
 }
-
-export type ConsentRefusal =
-  | { readonly type: 'NOT_AUTHORIZED' | 'EXPIRED' | 'TOO_FAR_AHEAD' | 'BAD_SIGNATURE' | 'NONCE_SPENT' }
-  /** The provider, or all of them, have signed with as many nonces as are kept. */
-  | { readonly type: 'TOO_MANY_NONCES'; readonly retryAfterMs: number };
 
 const NONCES_RETRY_MS = 1000;
 

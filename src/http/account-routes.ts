@@ -5,7 +5,7 @@ import { formatDecimal, onChain } from '../wire/primitives.js';
 import { parseQuery } from '../wire/query.js';
 import { compile } from '../wire/validation.js';
 import { readQuery } from './parse.js';
-import { chainNotServed, chainUnreachable, json, noWallet, refuse } from './responses.js';
+import { chainUnreachable, json, noWallet, refuse, wrongChain } from './responses.js';
 import type { Route } from './router.js';
 
 type Read<T> = { readonly type: 'READ'; readonly value: T } | { readonly type: 'CHAIN_UNREACHABLE' };
@@ -103,7 +103,7 @@ export function accountRoutes({ accounts, operator, chainId, limits }: AccountRo
     if (!isCloudForm) return positionsOfAccount(request);
     const query = readQuery(request, checkWallet, limits.queryPairs);
     if (!query.ok) return refuse(request, query.code, query.error);
-    if (query.value.chainId !== chainId) return refuse(request, 'unsupported_chain', chainNotServed(null, chainId));
+    if (query.value.chainId !== chainId) return wrongChain(request, chainId);
     return positions(request, query.value.wallet);
   }
 

@@ -11,7 +11,7 @@ import {
   type VerifyResult,
 } from '../wire/auth.js';
 import { compile } from '../wire/validation.js';
-import { readJson } from './parse.js';
+import { readBody } from './parse.js';
 import { chainUnreachable, json, rateLimited, refuse } from './responses.js';
 import type { Caller, Route } from './router.js';
 
@@ -68,10 +68,8 @@ export function authRoutes({ signIns, selfService, chainId, limits }: AuthRouteP
   /** Null: there is no body, or an empty object. */
   function wrongEmptyBody(request: NetRequest): NetResponse | null {
     if (request.body.length === 0) return null;
-    const parsed = readJson(request.body, limits.bodyParts);
-    if (!parsed.ok) return refuse(request, parsed.code, parsed.error);
-    const body = checkEmpty(parsed.value);
-    return body.ok ? null : refuse(request, 'invalid_parameter', body.errors);
+    const body = readBody(request, checkEmpty, limits.bodyParts);
+    return body.ok ? null : refuse(request, body.code, body.error);
   }
 
   function nonce(request: NetRequest, issuedTo: string): NetResponse {
@@ -87,10 +85,8 @@ export function authRoutes({ signIns, selfService, chainId, limits }: AuthRouteP
   }
 
   async function verify(request: NetRequest, caller: Caller): Promise<NetResponse> {
-    const parsed = readJson(request.body, limits.bodyParts);
-    if (!parsed.ok) return refuse(request, parsed.code, parsed.error);
-    const body = checkVerify(parsed.value);
-    if (!body.ok) return refuse(request, 'invalid_parameter', body.errors);
+    const body = readBody(request, checkVerify, limits.bodyParts);
+    if (!body.ok) return refuse(request, body.code, body.error);
     const { message, signature, keep = 'session' } = body.value;
     const result = await signIns.verify(caller.id, { message, signature, keep });
     switch (result.type) {
@@ -138,10 +134,8 @@ export function authRoutes({ signIns, selfService, chainId, limits }: AuthRouteP
   }
 
   async function createKey(request: NetRequest, networkId: string): Promise<NetResponse> {
-    const parsed = readJson(request.body, limits.bodyParts);
-    if (!parsed.ok) return refuse(request, parsed.code, parsed.error);
-    const body = checkCreation(parsed.value);
-    if (!body.ok) return refuse(request, 'invalid_parameter', body.errors);
+    const body = readBody(request, checkCreation, limits.bodyParts);
+    if (!body.ok) return refuse(request, body.code, body.error);
     const result = await signIns.createKey(networkId, body.value);
     switch (result.type) {
       case 'CREATED': {

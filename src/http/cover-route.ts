@@ -7,8 +7,8 @@ import { CoverQuery, type CoverTerms } from '../wire/orderbook.js';
 import { onChain } from '../wire/primitives.js';
 import type { QuoteJson } from '../wire/quote-json.js';
 import { compile } from '../wire/validation.js';
-import { readQuery } from './parse.js';
-import { chainNotServed, chainUnreachable, json, poolOf, refuse, takerRefusal } from './responses.js';
+import { lowerOrNull, readQuery } from './parse.js';
+import { chainUnreachable, json, poolOf, refuse, takerRefusal, wrongChain } from './responses.js';
 import type { Caller, Route } from './router.js';
 
 export interface CoverQueries {
@@ -66,14 +66,13 @@ export function coverRoute({ covers, plans, quoteJson, takers, chainId, limits }
     const query = readQuery(request, check, limits.queryPairs);
     if (!query.ok) return refuse(request, query.code, query.error);
     const { chainId: asked, side, size } = query.value;
-    if (asked !== chainId) return refuse(request, 'unsupported_chain', chainNotServed(null, chainId));
+    if (asked !== chainId) return wrongChain(request, chainId);
     const refusal = takerRefusal(request, takers, caller, query.value.taker);
     if (refusal !== null) return refusal;
-    const lower = (address: string | undefined): Hex | null => (address?.toLowerCase() as Hex | undefined) ?? null;
     const poolAddress = poolOf(request, query.value, (instrument) => covers.poolNamed(instrument));
     if (typeof poolAddress !== 'string') return poolAddress;
-    const taker = lower(query.value.taker);
-    const provider = lower(query.value.provider);
+    const taker = lowerOrNull(query.value.taker);
+    const provider = lowerOrNull(query.value.provider);
     const { epoch } = covers;
     const { seq, tsMs } = covers.at();
     const cover = covers.cover({ poolAddress, side, size: BigInt(size), taker, provider });

@@ -17,7 +17,6 @@ import { compile } from '../wire/validation.js';
 import { readQuery } from './parse.js';
 import { answerAsOf, pastPointOf, type PastPorts } from './past-answers.js';
 import {
-  chainNotServed,
   json,
   largeAnswer,
   type LargeAnswerRunner,
@@ -25,6 +24,7 @@ import {
   refuse,
   takerRefusal,
   unavailable,
+  wrongChain,
 } from './responses.js';
 import type { Caller, Route } from './router.js';
 
@@ -75,9 +75,7 @@ export function eventsRoute(
       if (!parsed.ok) return refuse(request, 'malformed_query', parsed.message);
       const query = checkOf(parsed.value.channel)(parsed.value);
       if (!query.ok) return refuse(request, 'invalid_parameter', query.errors);
-      if ((query.value.chainId ?? chainId) !== chainId) {
-        return refuse(request, 'unsupported_chain', chainNotServed(null, chainId));
-      }
+      if ((query.value.chainId ?? chainId) !== chainId) return wrongChain(request, chainId);
       const refusal = takerRefusal(request, takers, caller, takerOf(query.value));
       if (refusal !== null) return refusal;
       const read = async (work: PacedWork): Promise<NetResponse> => {
@@ -149,7 +147,7 @@ export function bookRoute(
     handle(request, caller) {
       const query = readQuery(request, check, limits.queryPairs, BOOK_PATH);
       if (!query.ok) return refuse(request, query.code, query.error);
-      if (query.value.chainId !== chainId) return refuse(request, 'unsupported_chain', chainNotServed(null, chainId));
+      if (query.value.chainId !== chainId) return wrongChain(request, chainId);
       const depth = Number(query.value.depth ?? limits.wsBookLevels);
       if (depth > limits.wsBookLevels) {
         const cause = { code: 'invalid_parameter', param: 'depth' } as const;
@@ -228,7 +226,7 @@ export function tickersRoute(
     handle(request: NetRequest, caller: Caller): NetResponse | Promise<NetResponse> {
       const query = readQuery(request, checkQuery, limits.queryPairs);
       if (!query.ok) return refuse(request, query.code, query.error);
-      if (query.value.chainId !== chainId) return refuse(request, 'unsupported_chain', chainNotServed(null, chainId));
+      if (query.value.chainId !== chainId) return wrongChain(request, chainId);
       const isValued = query.value.fields === 'valuation';
       const ofState = () => ({ type: 'TICKERS', epoch: tickers.epoch }) as const;
       const isPast = pastPointOf(query.value) !== null;

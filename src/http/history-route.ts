@@ -1,13 +1,13 @@
 import type { TakerAccess } from '../auth/taker-access.js';
-import type { Hex } from '../engine/quote.js';
 import type { PastQueries } from '../past/questions.js';
 import { QuoteHistoryPath, QuoteHistoryQuery } from '../wire/history.js';
 import { closed, onChain } from '../wire/primitives.js';
 import { BookProofPath, BookProofQuery } from '../wire/history.js';
 import { compile } from '../wire/validation.js';
-import { readQuery } from './parse.js';
+import { pageLimit } from './pages.js';
+import { lower, readQuery } from './parse.js';
 import { answerPast } from './past-answers.js';
-import { chainNotServed, type LargeAnswerRunner, refuse } from './responses.js';
+import { type LargeAnswerRunner, refuse, wrongChain } from './responses.js';
 import type { Route } from './router.js';
 
 export interface HistoryRouteLimits {
@@ -15,7 +15,6 @@ export interface HistoryRouteLimits {
   readonly schemaErrors: number;
 }
 
-const DEFAULT_PAGE = 100;
 const PATH = '/quotes/{quoteId}/history';
 
 /** GET /quotes/{quoteId}/history: every event of one quote. `past` is null where no log is kept. */
@@ -43,10 +42,10 @@ export function quoteHistoryRoute(
         { past, answers },
         {
           type: 'QUOTE_HISTORY',
-          quoteId: quoteId.toLowerCase() as Hex,
+          quoteId: lower(quoteId),
           afterSeq: afterSeq === undefined ? null : Number(afterSeq),
           takers: takers.shownTo(caller),
-          limit: limit === undefined ? DEFAULT_PAGE : Number(limit),
+          limit: pageLimit(limit),
         },
       );
     },
@@ -72,8 +71,8 @@ export function bookProofRoute(
       const query = readQuery(request, check, limits.queryPairs, PROOF_PATH);
       if (!query.ok) return refuse(request, query.code, query.error);
       const { pool, seq } = query.value;
-      if (query.value.chainId !== chainId) return refuse(request, 'unsupported_chain', chainNotServed(null, chainId));
-      const poolAddress = pool.toLowerCase() as Hex;
+      if (query.value.chainId !== chainId) return wrongChain(request, chainId);
+      const poolAddress = lower(pool);
       const point = { type: 'SEQ', seq: Number(seq) } as const;
       return answerPast(request, caller, { past, answers }, { type: 'BOOK_PROOF', poolAddress, point });
     },

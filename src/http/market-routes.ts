@@ -12,8 +12,9 @@ import {
 } from '../wire/market.js';
 import { onChain } from '../wire/primitives.js';
 import { compile } from '../wire/validation.js';
-import { readQuery } from './parse.js';
-import { chainNotServed, json, largeAnswer, type LargeAnswerRunner, poolOf, refuse, unavailable } from './responses.js';
+import { pageLimit, rowsChargedForPassingOver } from './pages.js';
+import { lowerOrNull, readQuery } from './parse.js';
+import { json, largeAnswer, type LargeAnswerRunner, poolOf, refuse, unavailable, wrongChain } from './responses.js';
 import type { Caller, Route } from './router.js';
 
 /** The trades that are kept. */
@@ -54,10 +55,6 @@ export interface MarketRouteParts {
     readonly candles: number;
   };
 }
-
-const DEFAULT_PAGE = 100;
-/** Trades that are passed over cost about as much as one row that is written. */
-const PASSED_OVER_PER_ROW = 100;
 
 /** GET /trades and GET /candles. */
 export function marketRoutes(parts: MarketRouteParts): Route[] {
@@ -101,7 +98,7 @@ export function marketRoutes(parts: MarketRouteParts): Route[] {
     kept: Pick<TradeQueries, 'since'>,
     make: (work: PacedWork) => NetResponse | Promise<NetResponse>,
   ): NetResponse | Promise<NetResponse> {
-    if (query.chainId !== chainId) return refuse(request, 'unsupported_chain', chainNotServed(null, chainId));
+    if (query.chainId !== chainId) return wrongChain(request, chainId);
     if (!trades.isComplete) return unavailable(request, 'busy', 'The trades are being read from the log');
     const since = kept.since(parts.nowSeconds());
     if (query.from !== undefined && Number(query.from) < since) {
@@ -116,7 +113,7 @@ export function marketRoutes(parts: MarketRouteParts): Route[] {
     poolAddress: Hex | null,
     work: PacedWork,
   ): Promise<NetResponse> {
-    const limit = query.limit === undefined ? DEFAULT_PAGE : Number(query.limit);
+    const limit = pageLimit(query.limit);
     const [blockNumber, logIndex] = query.cursor?.split('-').map(Number) ?? [];
     const before = blockNumber === undefined || logIndex === undefined ? null : { blockNumber, logIndex };
     const found = await trades.page(filterOf(query, poolAddress), before, limit, parts.nowSeconds());
@@ -141,7 +138,7 @@ export function marketRoutes(parts: MarketRouteParts): Route[] {
 
   function written(result: object, rowsRead: number, work: PacedWork): NetResponse {
     const text = JSON.stringify(result);
-    work.charge(Math.ceil(trades.store.size / PASSED_OVER_PER_ROW) + rowsRead, text.length);
+    work.charge(rowsChargedForPassingOver(trades.store.size) + rowsRead, text.length);
     return json(text);
   }
 }
@@ -150,11 +147,10 @@ function filterOf(
   query: Partial<Pick<TradesQuery, 'provider' | 'taker' | 'side' | 'from' | 'to'>>,
   poolAddress: Hex | null,
 ): TradeFilter {
-  const lower = (address: string | undefined): Hex | null => (address?.toLowerCase() as Hex | undefined) ?? null;
   return {
     poolAddress,
-    provider: lower(query.provider),
-    taker: lower(query.taker),
+    provider: lowerOrNull(query.provider),
+    taker: lowerOrNull(query.taker),
     isBuy: query.side === undefined ? null : query.side === 'buy',
     from: Number(query.from ?? 0),
     to: query.to === undefined ? Infinity : Number(query.to),

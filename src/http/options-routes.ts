@@ -213,7 +213,7 @@ function optionsReader(
   return (request) => {
     const query = readQuery(request, checkQuery, queryPairs);
     if (!query.ok) return query;
-    const body = readAmounts(request.body, check, bodyParts);
+    const body = readAmounts(request, check, bodyParts);
     if (!body.ok) return body;
     return { ok: true, options: body.value, terms: body.value.map(readOption) };
   };

@@ -18,10 +18,10 @@ import { parseQuery } from '../wire/query.js';
 import type { QuoteJson } from '../wire/quote-json.js';
 import { compile } from '../wire/validation.js';
 import { type OrderListLimits, OrderLists } from './order-lists.js';
-import { readJson } from './parse.js';
+import { lower, readBody } from './parse.js';
 import { answerAsOf } from './past-answers.js';
 import { ResponseCache, type TaggedResponse, type TextDigest, answerConditional } from './response-cache.js';
-import { chainNotServed, largeAnswer, type LargeAnswerRunner, refuse, takerRefusal } from './responses.js';
+import { largeAnswer, type LargeAnswerRunner, refuse, takerRefusal, wrongChain } from './responses.js';
 import type { Caller, Route } from './router.js';
 
 export interface CoveringQuery {
@@ -138,8 +138,7 @@ export function orderbookRoutes(
       const query = check(parsed.value);
       if (!query.ok) return refuse(request, 'invalid_parameter', query.errors);
       const asked = query.value as Partial<Record<'chainId' | 'poolAddress', string>>;
-      if ((asked.chainId ?? chainId) !== chainId)
-        return refuse(request, 'unsupported_chain', chainNotServed(null, chainId));
+      if ((asked.chainId ?? chainId) !== chainId) return wrongChain(request, chainId);
       const { taker } = query.value as { readonly taker?: Hex | '*' };
       const refusal = takerRefusal(request, takers, caller, taker);
       if (refusal !== null) return refusal;
@@ -199,12 +198,9 @@ export function orderbookRoutes(
 
   /** GET /orders with the filters in a body: a long list of ids fits into no request line that every proxy takes. */
   function postedOrders(request: NetRequest, caller: Caller): NetResponse | Promise<NetResponse> {
-    const parsed = readJson(request.body, limits.bodyParts);
-    if (!parsed.ok) return refuse(request, parsed.code, parsed.error);
-    const query = checkBody(parsed.value);
-    if (!query.ok) return refuse(request, 'invalid_parameter', query.errors);
-    if ((query.value.chainId ?? chainId) !== chainId)
-      return refuse(request, 'unsupported_chain', chainNotServed(null, chainId));
+    const query = readBody(request, checkBody, limits.bodyParts);
+    if (!query.ok) return refuse(request, query.code, query.error);
+    if ((query.value.chainId ?? chainId) !== chainId) return wrongChain(request, chainId);
     const refusal = takerRefusal(request, takers, caller, query.value.taker);
     if (refusal !== null) return refusal;
     const pending = book.whenDurable();
@@ -306,9 +302,4 @@ function isQuoteId(text: string): boolean {
 function ageOf(cursor: string): OrderAge {
   const [blockNumber = 0, logIndex = 0] = cursor.split('-').map(Number);
   return { blockNumber, logIndex };
-}
-
-/** Addresses and ids are taken in any letter case and kept in lower case. */
-export function lower(text: string): Hex {
-  return text.toLowerCase() as Hex;
 }

@@ -1,4 +1,5 @@
-import type { NetRequestHead } from '../net/net.js';
+import type { Hex } from '../engine/quote.js';
+import type { NetRequest, NetRequestHead } from '../net/net.js';
 import { parseQuery } from '../wire/query.js';
 import { isExactNumber } from '../wire/primitives.js';
 import type { Check, SchemaError } from '../wire/validation.js';
@@ -30,6 +31,16 @@ export function readJson(body: Uint8Array, maxParts: number): JsonBody {
   }
 }
 
+export type ReadBody<T> = { readonly ok: true; readonly value: T } | BadInput<'invalid_parameter' | 'malformed_body'>;
+
+/** The body, parsed and checked; `maxParts` as for `readJson`. */
+export function readBody<T>({ body }: Pick<NetRequest, 'body'>, check: Check<T>, maxParts: number): ReadBody<T> {
+  const parsed = readJson(body, maxParts);
+  if (!parsed.ok) return parsed;
+  const checked = check(parsed.value);
+  return checked.ok ? checked : { ok: false, code: 'invalid_parameter', error: checked.errors };
+}
+
 /** Of a number that a refusal repeats. */
 const NUMBER_CHARACTERS = 80;
 
@@ -37,17 +48,11 @@ const NUMBER_CHARACTERS = 80;
  * The body of a route whose amounts are JSON numbers, checked. `JSON.parse` rounds a number that has more digits than a
  * double holds, so such a body is refused: the amount would be another than the client wrote.
  */
-export function readAmounts<T>(
-  body: Uint8Array,
-  check: Check<T>,
-  maxParts: number,
-): { readonly ok: true; readonly value: T } | BadInput<'invalid_parameter' | 'malformed_body'> {
-  const parsed = readJson(body, maxParts);
-  if (!parsed.ok) return parsed;
-  const checked = check(parsed.value);
-  if (!checked.ok) return { ok: false, code: 'invalid_parameter', error: checked.errors };
-  const inexact = numbersIn(utf8.decode(body)).find((number) => !isExactNumber(number));
-  if (inexact === undefined) return checked;
+export function readAmounts<T>(request: Pick<NetRequest, 'body'>, check: Check<T>, maxParts: number): ReadBody<T> {
+  const body = readBody(request, check, maxParts);
+  if (!body.ok) return body;
+  const inexact = numbersIn(utf8.decode(request.body)).find((number) => !isExactNumber(number));
+  if (inexact === undefined) return body;
   const number = inexact.slice(0, NUMBER_CHARACTERS);
   const message = `must NOT have numbers with more digits than a double holds: ${number} would be ${Number(inexact)}`;
   return { ok: false, code: 'invalid_parameter', error: [ofBody('exactNumber', { number }, message)] };
@@ -115,4 +120,14 @@ export function readQuery<Q>(
   if (!parsed.ok) return { ok: false, code: 'malformed_query', error: parsed.message };
   const query = check({ ...parsed.value, ...pathParameters(template, request.path) });
   return query.ok ? query : { ok: false, code: 'invalid_parameter', error: query.errors };
+}
+
+/** Addresses and ids are taken in any letter case and kept in lower case. */
+export function lower(text: string): Hex {
+  return text.toLowerCase() as Hex;
+}
+
+/** Null where the request names none. */
+export function lowerOrNull(text: string | undefined): Hex | null {
+  return text === undefined ? null : lower(text);
 }

@@ -1,7 +1,7 @@
 import type { TakerAccess } from '../auth/taker-access.js';
-import type { FillBounds, SignedNonce, TimerKind } from '../engine/command.js';
+import type { FillBounds, TimerKind } from '../engine/command.js';
 import type { Authorization, FillLimit } from '../engine/protections.js';
-import type { Hex, Signature } from '../engine/quote.js';
+import type { Hex } from '../engine/quote.js';
 import type { NetRequest, NetResponse } from '../net/net.js';
 import { noPoolText, onChain } from '../wire/primitives.js';
 import {
@@ -15,13 +15,17 @@ import {
   type TimerResult,
 } from '../wire/protections.js';
 import { type Check, compile } from '../wire/validation.js';
-import { lower } from './orderbook-routes.js';
-import { readJson, readQuery } from './parse.js';
-import { chainNotServed, json, notNow, rateLimited, refuse } from './responses.js';
+import { lower, readBody, readQuery } from './parse.js';
+import {
+  type Consent,
+  type ConsentFields,
+  consentOf,
+  type ConsentRefusal,
+  consentRefused,
+  partlySigned,
+} from './provider-consent.js';
+import { json, notNow, refuse, wrongChain } from './responses.js';
 import type { Caller, Route } from './router.js';
-
-/** Why a key may set something for a provider: the provider signed it, or proved its address with the key, or neither. */
-export type Consent = (SignedNonce & { readonly signature: Signature }) | 'PROVEN' | null;
 
 /** A key's request on behalf of a provider. Addresses in lower case. */
 export type ProtectionRequest = { readonly provider: Hex; readonly keyId: string } & (
@@ -39,18 +43,8 @@ export type ProtectionRequest = { readonly provider: Hex; readonly keyId: string
 
 export type ProtectionResult =
   | { readonly type: 'DONE' }
-  | {
-      readonly type:
-        | 'BAD_SIGNATURE'
-        | 'EXPIRED'
-        | 'TOO_FAR_AHEAD'
-        | 'NONCE_SPENT'
-        | 'NOT_AUTHORIZED'
-        | 'INVALID_SECONDS'
-        | 'NO_POOL'
-        | 'TOO_MANY';
-    }
-  | { readonly type: 'TOO_MANY_NONCES'; readonly retryAfterMs: number }
+  | ConsentRefusal
+  | { readonly type: 'INVALID_SECONDS' | 'NO_POOL' | 'TOO_MANY' }
   /** Nothing can be written now, in the words of the journal or of the cluster. */
   | { readonly type: 'NOT_NOW'; readonly refusal: string };
 
@@ -106,12 +100,10 @@ export function protectionRoutes(parts: ProtectionRouteParts): {
     secondsParam?: string & keyof Body,
   ) {
     return async (request: NetRequest, caller: Caller): Promise<NetResponse> => {
-      const parsed = readJson(request.body, limits.bodyParts);
-      if (!parsed.ok) return refuse(request, parsed.code, parsed.error);
-      const checked = check(parsed.value);
-      if (!checked.ok) return refuse(request, 'invalid_parameter', checked.errors);
-      const body = checked.value;
-      if (body.chainId !== chainId) return refuse(request, 'unsupported_chain', chainNotServed(null, chainId));
+      const read = readBody(request, check, limits.bodyParts);
+      if (!read.ok) return refuse(request, read.code, read.error);
+      const body = read.value;
+      if (body.chainId !== chainId) return wrongChain(request, chainId);
       const partly = partlySigned(request, body);
       if (partly !== null) return partly;
       const provider = lower(body.provider);
@@ -122,10 +114,6 @@ export function protectionRoutes(parts: ProtectionRouteParts): {
     };
   }
 
-  function notAuthorized(request: NetRequest, caller: Caller): NetResponse {
-    return refuse(request, 'provider_not_authorized', `The provider has not authorised key ${caller.id}`);
-  }
-
   function refused(
     request: NetRequest,
     caller: Caller,
@@ -133,16 +121,6 @@ export function protectionRoutes(parts: ProtectionRouteParts): {
     secondsParam = '',
   ): NetResponse {
     switch (result.type) {
-      case 'BAD_SIGNATURE':
-        return refuse(request, 'invalid_signature', 'The provider did not sign this');
-      case 'NOT_AUTHORIZED':
-        return notAuthorized(request, caller);
-      case 'EXPIRED':
-        return refuse(request, { code: 'invalid_parameter', param: 'deadline' }, 'The deadline has passed');
-      case 'TOO_FAR_AHEAD':
-        return refuse(request, { code: 'invalid_parameter', param: 'deadline' }, 'The deadline is too far ahead');
-      case 'NONCE_SPENT':
-        return refuse(request, 'nonce_spent', 'The nonce counts no more');
       case 'INVALID_SECONDS': {
         const { timerMinSeconds, timerMaxSeconds, fillWindowSeconds } = limits;
         const message = `Timers are 0, or ${timerMinSeconds} to ${timerMaxSeconds} seconds; windows 1 to ${fillWindowSeconds}`;
@@ -152,10 +130,12 @@ export function protectionRoutes(parts: ProtectionRouteParts): {
         return refuse(request, { code: 'pool_not_deployed', param: 'poolAddress' }, noPoolText('that address'));
       case 'TOO_MANY':
         return refuse(request, 'too_many_protections', 'As many are in force as may be');
-      case 'TOO_MANY_NONCES':
-        return rateLimited(request, result.retryAfterMs);
       case 'NOT_NOW':
         return notNow(request, result.refusal);
+      default: {
+        const tooFarAhead = 'The deadline is too far ahead';
+        return consentRefused(request, result, { notAuthorized: notAuthorizedText(caller), tooFarAhead });
+      }
     }
   }
 
@@ -200,11 +180,11 @@ export function protectionRoutes(parts: ProtectionRouteParts): {
   async function listLimits(request: NetRequest, caller: Caller): Promise<NetResponse> {
     const query = readQuery(request, checkLimits, limits.queryPairs);
     if (!query.ok) return refuse(request, query.code, query.error);
-    if (query.value.chainId !== chainId) return refuse(request, 'unsupported_chain', chainNotServed(null, chainId));
+    if (query.value.chainId !== chainId) return wrongChain(request, chainId);
     const provider = lower(query.value.provider);
     // A taker who knew the limits could fill up to them.
     const isOwn = state.authorization(provider, caller.id) !== undefined || parts.takers.hasProven(caller, provider);
-    if (!isOwn) return notAuthorized(request, caller);
+    if (!isOwn) return refuse(request, 'provider_not_authorized', notAuthorizedText(caller));
     const text = JSON.stringify(fillLimitsJson(provider));
     await parts.whenDurable();
     return json(text);
@@ -270,24 +250,6 @@ export function protectionRoutes(parts: ProtectionRouteParts): {
 /** In place of a path where a call is of sockets alone. */
 export const CANCEL_ON_DISCONNECT = 'CANCEL_ON_DISCONNECT';
 
-type ConsentFields = Partial<Pick<AuthorizationBody, 'nonce' | 'deadline' | 'signature'>>;
-
-/** The refusal of a body with a part of what a provider signs; null: it has all of it, or nothing. */
-export function partlySigned(request: NetRequest, { nonce, deadline, signature }: ConsentFields): NetResponse | null {
-  const given = [nonce, deadline, signature].filter((each) => each !== undefined).length;
-  if (given === 0 || given === 3) return null;
-  return refuse(request, 'invalid_parameter', 'nonce, deadline and signature come together');
-}
-
-/** The provider's consent as a body states it; a signature goes before a proof. */
-export function consentOf(
-  { nonce, deadline, signature, provider }: AuthorizationBody,
-  caller: Caller,
-  takers: TakerAccess,
-): Consent {
-  if (nonce !== undefined && deadline !== undefined && signature !== undefined) {
-    const { r, s, v } = signature;
-    return { nonce: BigInt(nonce), deadline, signature: { r: lower(r), s: lower(s), v } };
-  }
-  return takers.hasProven(caller, lower(provider)) ? 'PROVEN' : null;
+function notAuthorizedText({ id }: Caller): string {
+  return `The provider has not authorised key ${id}`;
 }

@@ -6,9 +6,8 @@ import { type DryRunResult, type PostedQuoteJson, postQuotesBody, PostQuotesQuer
 import { onChain } from '../wire/primitives.js';
 import type { QuoteJson } from '../wire/quote-json.js';
 import { compile } from '../wire/validation.js';
-import { lower } from './orderbook-routes.js';
-import { readJson, readQuery } from './parse.js';
-import { chainNotServed, chainUnreachable, gasRefused, json, rateLimited, refuse, unavailable } from './responses.js';
+import { lower, readJson, readQuery } from './parse.js';
+import { chainUnreachable, gasRefused, json, rateLimited, refuse, unavailable, wrongChain } from './responses.js';
 import type { Caller, Route } from './router.js';
 
 /** A posted quote as the service works with it: numbers read, letters lower. */
@@ -91,7 +90,7 @@ export function publishRoute(
     if (!body.ok) return refuse(request, 'invalid_parameter', body.errors);
     if (isLarge) await yieldToEventLoop();
     const foreign = body.value.findIndex((quote) => quote.chainId !== chainId);
-    if (foreign >= 0) return refuse(request, 'unsupported_chain', chainNotServed(foreign, chainId));
+    if (foreign >= 0) return wrongChain(request, chainId, foreign);
     const refusal = isDryRun ? null : publishing.refusal();
     if (refusal !== null) return publishingRefused(request, refusal);
     const overQuota = quotesRefused(request, publishing, caller, body.value.length);

@@ -9,8 +9,8 @@ import type { ReadableJson } from '../wire/readable.js';
 import { bestQuotesQuery, ReadableOrdersQuery } from '../wire/trading.js';
 import { rowsChargedForReading } from '../system/paced-work.js';
 import { compile } from '../wire/validation.js';
-import { type BookQueries, lower, type OrdersFilter } from './orderbook-routes.js';
-import { readQuery } from './parse.js';
+import type { BookQueries, OrdersFilter } from './orderbook-routes.js';
+import { lower, readQuery } from './parse.js';
 import {
   BAD_EXPIRATION,
   chainUnreachable,

@@ -9,6 +9,7 @@ import { delayCode, type ERROR_CODES, type HttpErrorCode, RETRY_SOON_MS } from '
 import { noPoolText } from '../wire/primitives.js';
 import { type ErrorBody, type ErrorCause, renderError } from '../wire/problem.js';
 import type { SchemaError } from '../wire/validation.js';
+import { lower } from './parse.js';
 
 /** Where answers that cost more than a request should are made, one at a time for each key. */
 export interface LargeAnswerRunner {
@@ -190,7 +191,7 @@ export function poolOf(
   { poolAddress, instrument }: PoolQuery,
   poolNamed: (instrument: string) => Hex | null,
 ): Hex | NetResponse {
-  if (poolAddress !== undefined && instrument === undefined) return poolAddress.toLowerCase() as Hex;
+  if (poolAddress !== undefined && instrument === undefined) return lower(poolAddress);
   if (instrument === undefined || poolAddress !== undefined) {
     return refuse(request, 'invalid_parameter', 'Name the pool by either poolAddress or instrument');
   }
@@ -241,17 +242,16 @@ export function chainUnreachable(request: NetRequestHead): NetResponse {
 }
 
 /**
- * The error for a settlement chain that exists, but not here: in the words of a schema that allows one alone. `item`:
- * the place in the array that has it; null: it is in the query.
+ * The refusal of a settlement chain that exists, but is not the one that is served: in the words of a schema that allows
+ * one alone. `item`: the place in the body's array that has it; null: it is in the query, or in the body itself.
  */
-export function chainNotServed(item: number | null, served: string): SchemaError[] {
-  return [
-    {
-      keyword: 'enum',
-      instancePath: item === null ? '/chainId' : `/${item}/chainId`,
-      schemaPath: `#${item === null ? '' : '/items'}/properties/chainId/enum`,
-      params: { allowedValues: [served] },
-      message: 'must be equal to one of the allowed values',
-    },
-  ];
+export function wrongChain(request: NetRequestHead, served: string, item: number | null = null): NetResponse {
+  const error = {
+    keyword: 'enum',
+    instancePath: item === null ? '/chainId' : `/${item}/chainId`,
+    schemaPath: `#${item === null ? '' : '/items'}/properties/chainId/enum`,
+    params: { allowedValues: [served] },
+    message: 'must be equal to one of the allowed values',
+  };
+  return refuse(request, 'unsupported_chain', [error]);
 }

@@ -11,10 +11,9 @@ import { PostRfqBody, RfqCompetitionQuery, RfqIdPath, type RfqsPage, RfqsQuery, 
 import { closed } from '../wire/primitives.js';
 import { compile } from '../wire/validation.js';
 import type { CoverQueries } from './cover-route.js';
-import { lower } from './orderbook-routes.js';
-import { pathParameters, readJson, readQuery } from './parse.js';
+import { pageLimit, rowsChargedForPassingOver } from './pages.js';
+import { lower, pathParameters, readBody, readQuery } from './parse.js';
 import {
-  chainNotServed,
   json,
   largeAnswer,
   type LargeAnswerRunner,
@@ -23,6 +22,7 @@ import {
   refuse,
   takerRefusal,
   unavailable,
+  wrongChain,
 } from './responses.js';
 import type { Caller, Route } from './router.js';
 
@@ -46,9 +46,6 @@ export interface RfqRouteParts extends RfqJsonParts {
   };
 }
 
-const DEFAULT_PAGE = 100;
-/** Requests that are passed over cost about as much as one row that is written. */
-const PASSED_OVER_PER_ROW = 100;
 const PATH = '/rfqs/{rfqId}';
 const COVER = '/rfqs/{rfqId}/cover';
 const COMPETITION = '/rfqs/{rfqId}/competition';
@@ -73,12 +70,10 @@ export function rfqRoutes(parts: RfqRouteParts): Route[] {
   ];
 
   async function open(request: NetRequest, caller: Caller): Promise<NetResponse> {
-    const raw = readJson(request.body, limits.bodyParts);
-    if (!raw.ok) return refuse(request, raw.code, raw.error);
-    const checked = checkBody(raw.value);
-    if (!checked.ok) return refuse(request, 'invalid_parameter', checked.errors);
-    const body = checked.value;
-    if (body.chainId !== chainId) return refuse(request, 'unsupported_chain', chainNotServed(null, chainId));
+    const read = readBody(request, checkBody, limits.bodyParts);
+    if (!read.ok) return refuse(request, read.code, read.error);
+    const body = read.value;
+    if (body.chainId !== chainId) return wrongChain(request, chainId);
     const taker = lower(body.taker);
     if (taker === ZERO_ADDRESS) {
       return refuse(request, { code: 'invalid_parameter', param: 'taker' }, 'taker must not be the zero address');
@@ -88,10 +83,10 @@ export function rfqRoutes(parts: RfqRouteParts): Route[] {
     const seen = body.anonymous === true ? ZERO_ADDRESS : body.taker;
     const legs: RfqLegRequest[] = [];
     for (const [place, leg] of body.legs.entries()) {
-      const read = await readLeg(leg, place, seen);
-      if ('code' in read && read.code === 'chain_unavailable') return unavailable(request, read.code, read.message);
-      if ('code' in read) return refuse(request, { code: read.code, param: read.param }, read.message);
-      legs.push(read);
+      const asked = await readLeg(leg, place, seen);
+      if ('code' in asked && asked.code === 'chain_unavailable') return unavailable(request, asked.code, asked.message);
+      if ('code' in asked) return refuse(request, { code: asked.code, param: asked.param }, asked.message);
+      legs.push(asked);
     }
     const opened = await desk.open({
       owner: caller.id,
@@ -153,11 +148,11 @@ export function rfqRoutes(parts: RfqRouteParts): Route[] {
   function list(request: NetRequest, caller: Caller): NetResponse | Promise<NetResponse> {
     const query = readQuery(request, checkList, limits.queryPairs);
     if (!query.ok) return refuse(request, query.code, query.error);
-    if (query.value.chainId !== chainId) return refuse(request, 'unsupported_chain', chainNotServed(null, chainId));
+    if (query.value.chainId !== chainId) return wrongChain(request, chainId);
     return largeAnswer(parts.answers, request, caller, async (work) => {
       const all = [...rfqs.all()];
       const text = JSON.stringify(pageOf(all.reverse(), query.value, caller));
-      work.charge(Math.ceil(all.length / PASSED_OVER_PER_ROW), text.length);
+      work.charge(rowsChargedForPassingOver(all.length), text.length);
       await parts.whenDurable();
       return json(text);
     });
@@ -165,7 +160,7 @@ export function rfqRoutes(parts: RfqRouteParts): Route[] {
 
   /** `newest`: first. */
   function pageOf(newest: readonly RfqState[], query: RfqsQuery, caller: Caller): RfqsPage {
-    const limit = query.limit === undefined ? DEFAULT_PAGE : Number(query.limit);
+    const limit = pageLimit(query.limit);
     const place = query.cursor === undefined ? -1 : newest.findIndex(({ terms }) => terms.rfqId === query.cursor);
     // A cursor whose request is no longer kept was older than all that are.
     const rest = query.cursor !== undefined && place < 0 ? [] : newest.slice(place + 1);

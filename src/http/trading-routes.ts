@@ -17,8 +17,7 @@ import {
   vaultTradeBody,
 } from '../wire/trading.js';
 import { compile } from '../wire/validation.js';
-import { lower } from './orderbook-routes.js';
-import { readAmounts, readQuery } from './parse.js';
+import { lower, readAmounts, readQuery } from './parse.js';
 import {
   notPublished,
   type PublishedItem,
@@ -166,7 +165,7 @@ export function tradingRoutes(parts: TradingRouteParts): Route[] {
     return (request, caller) => {
       const query = readQuery(request, checkQuery, limits.queryPairs);
       if (!query.ok) return refuse(request, query.code, query.error);
-      const body = readAmounts(request.body, checkBody, limits.bodyParts);
+      const body = readAmounts(request, checkBody, limits.bodyParts);
       if (!body.ok) return refuse(request, body.code, body.error);
       if (trading === null || trading.hasWallet?.() === false) return noWallet(request);
       const refusal = trading.refusal();

@@ -10,10 +10,10 @@ import {
   WithdrawnQuotesQuery,
   type WithdrawQuotesResult,
 } from '../wire/withdrawals.js';
-import { lower } from './orderbook-routes.js';
-import { readJson, readQuery } from './parse.js';
-import { type Consent, consentOf, partlySigned } from './protection-routes.js';
-import { chainNotServed, json, largeAnswer, type LargeAnswerRunner, notNow, rateLimited, refuse } from './responses.js';
+import { pageLimit, rowsChargedForPassingOver } from './pages.js';
+import { lower, lowerOrNull, readBody, readQuery } from './parse.js';
+import { type Consent, consentOf, type ConsentRefusal, consentRefused, partlySigned } from './provider-consent.js';
+import { json, largeAnswer, type LargeAnswerRunner, notNow, refuse, wrongChain } from './responses.js';
 import type { Caller, Route } from './router.js';
 
 /** Addresses and ids in lower case. */
@@ -34,9 +34,7 @@ export interface WithdrawalDone {
 
 export type WithdrawalResult =
   | WithdrawalDone
-  | { readonly type: 'NOT_AUTHORIZED' | 'BAD_SIGNATURE' | 'EXPIRED' | 'TOO_FAR_AHEAD' | 'NONCE_SPENT' }
-  /** The provider, or all of them, have signed with as many nonces as are kept. */
-  | { readonly type: 'TOO_MANY_NONCES'; readonly retryAfterMs: number }
+  | ConsentRefusal
   /** Nothing can be written now, in the words of the journal or of the cluster. */
   | { readonly type: 'NOT_NOW'; readonly refusal: string };
 
@@ -65,10 +63,6 @@ export interface WithdrawnListing {
   readonly takers: TakerAccess;
 }
 
-const DEFAULT_PAGE = 100;
-/** Quotes that are passed over cost about as much as one row that is written. */
-const PASSED_OVER_PER_ROW = 100;
-
 /** DELETE /quotes, POST /quotes/restore and GET /quotes/withdrawn. */
 export function withdrawalRoutes(
   withdrawals: QuoteWithdrawals,
@@ -84,11 +78,9 @@ export function withdrawalRoutes(
     render: (done: WithdrawalDone) => WithdrawQuotesResult | RestoreQuotesResult,
   ) {
     return async (request: NetRequest, caller: Caller): Promise<NetResponse> => {
-      const parsed = readJson(request.body, limits.bodyParts);
-      if (!parsed.ok) return refuse(request, parsed.code, parsed.error);
-      const body = checkBody(parsed.value);
-      if (!body.ok) return refuse(request, 'invalid_parameter', body.errors);
-      if (body.value.chainId !== chainId) return refuse(request, 'unsupported_chain', chainNotServed(null, chainId));
+      const body = readBody(request, checkBody, limits.bodyParts);
+      if (!body.ok) return refuse(request, body.code, body.error);
+      if (body.value.chainId !== chainId) return wrongChain(request, chainId);
       const partly = partlySigned(request, body.value);
       if (partly !== null) return partly;
       const consent = consentOf(body.value, caller, listing.takers);
@@ -103,32 +95,17 @@ export function withdrawalRoutes(
     caller: Caller,
     result: Exclude<WithdrawalResult, WithdrawalDone>,
   ): NetResponse {
-    switch (result.type) {
-      case 'NOT_AUTHORIZED': {
-        const message = `The provider signed nothing, and key ${caller.id} has not proven its address`;
-        return refuse(request, 'provider_not_authorized', message);
-      }
-      case 'BAD_SIGNATURE':
-        return refuse(request, 'invalid_signature', 'The provider did not sign this');
-      case 'EXPIRED':
-        return refuse(request, { code: 'invalid_parameter', param: 'deadline' }, 'The deadline has passed');
-      case 'TOO_FAR_AHEAD': {
-        const message = `The deadline is more than ${limits.signedAheadSeconds} seconds ahead`;
-        return refuse(request, { code: 'invalid_parameter', param: 'deadline' }, message);
-      }
-      case 'NONCE_SPENT':
-        return refuse(request, 'nonce_spent', 'The nonce counts no more');
-      case 'TOO_MANY_NONCES':
-        return rateLimited(request, result.retryAfterMs);
-      case 'NOT_NOW':
-        return notNow(request, result.refusal);
-    }
+    if (result.type === 'NOT_NOW') return notNow(request, result.refusal);
+    return consentRefused(request, result, {
+      notAuthorized: `The provider signed nothing, and key ${caller.id} has not proven its address`,
+      tooFarAhead: `The deadline is more than ${limits.signedAheadSeconds} seconds ahead`,
+    });
   }
 
   function list(request: NetRequest, caller: Caller): NetResponse | Promise<NetResponse> {
     const query = readQuery(request, checkList, limits.queryPairs);
     if (!query.ok) return refuse(request, query.code, query.error);
-    if (query.value.chainId !== chainId) return refuse(request, 'unsupported_chain', chainNotServed(null, chainId));
+    if (query.value.chainId !== chainId) return wrongChain(request, chainId);
     return largeAnswer(listing.answers, request, caller, async (work) => {
       const known = [...listing.ordersOf(lower(query.value.provider))];
       const { page, next } = pageOf(
@@ -137,7 +114,7 @@ export function withdrawalRoutes(
       );
       const rows = page.map((order) => listing.quoteJson.encode(order));
       const text = `{"next":${JSON.stringify(next)},"quotes":[${rows.join(',')}]}`;
-      work.charge(rows.length + Math.ceil(known.length / PASSED_OVER_PER_ROW), text.length);
+      work.charge(rows.length + rowsChargedForPassingOver(known.length), text.length);
       await listing.whenDurable();
       return json(text);
     });
@@ -182,12 +159,12 @@ function pageOf(
   known: readonly Order[],
   { poolAddress, cursor, limit }: WithdrawnQuotesQuery,
 ): { readonly page: readonly Order[]; readonly next: Hex | null } {
-  const pool = poolAddress === undefined ? null : lower(poolAddress);
+  const pool = lowerOrNull(poolAddress);
   const after = cursor === undefined ? '' : lower(cursor);
   const found = known
     .filter(({ state, quote }) => state === 'withdrawn' && (pool === null || quote.pool.poolAddress === pool))
     .filter(({ quote }) => quote.quoteId > after)
     .sort((a, b) => (a.quote.quoteId < b.quote.quoteId ? -1 : 1));
-  const page = found.slice(0, limit === undefined ? DEFAULT_PAGE : Number(limit));
+  const page = found.slice(0, pageLimit(limit));
   return { page, next: found.length > page.length ? (page.at(-1)?.quote.quoteId ?? null) : null };
 }

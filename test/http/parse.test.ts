@@ -23,7 +23,7 @@ t.test('one of just as many is read, whatever else is in it', async (t) => {
 });
 
 t.test('an amount is the number that was written, or the body is refused', async (t) => {
-  const amounts = (text: string) => readAmounts(Buffer.from(text), (value) => ({ ok: true, value }), 100);
+  const amounts = (text: string) => readAmounts({ body: Buffer.from(text) }, (value) => ({ ok: true, value }), 100);
   const refusal = {
     keyword: 'exactNumber',
     instancePath: '',
