@@ -112,6 +112,12 @@ export function readSettings(sources: SettingSources): ReadSettings {
   if (settings.walletKey !== null && settings.walletKeyFile !== null) {
     problems.push('walletKey and walletKeyFile are both set: keep one of them.');
   }
+  if (settings.profile === 'local' && (settings.role === 'engine' || settings.role === 'gateway')) {
+    problems.push(
+      `role is ${settings.role} and profile is local, whose chain is of one process alone: give another profile, ` +
+        'or the file of one, that all members of the cluster share.',
+    );
+  }
   problems.push(...sharedPorts(settings, wrong));
   if (problems.length > 0) {
     const valid = Object.fromEntries(Object.entries(settings).filter(([name]) => !wrong.has(name)));

@@ -164,6 +164,15 @@ t.test('a key and a key file are one too many', async (t) => {
   for (const [name, value] of Object.entries(environment)) t.ok(read({ environment: { [name]: value } }).ok, name);
 });
 
+t.test('a member of a cluster has a chain that others share, not a local one of its own', async (t) => {
+  for (const role of ['engine', 'gateway']) {
+    t.strictSame(problemsOf(read({ flags: { role, cluster: 'nats://127.0.0.1:4222' } })), [
+      `role is ${role} and profile is local, whose chain is of one process alone: give another profile, or the file of one, that all members of the cluster share.`,
+    ]);
+    for (const profile of ['arbitrum', './local.json']) t.ok(read({ flags: { role, profile } }).ok, profile);
+  }
+});
+
 t.test('two servers have two ports, unless each has an address of its own', async (t) => {
   t.strictSame(problemsOf(read({ flags: { metricsPort: '8080' } })), [
     'port and metricsPort are both 8080 at 127.0.0.1: give one of them another.',
