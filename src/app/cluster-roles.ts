@@ -9,7 +9,13 @@ import type { Profile } from '../chain/contracts/deployments.js';
 import { IntentLog } from '../chain/wallet/intent-log.js';
 import type { OperatorAccount } from '../chain/wallet/open-wallets.js';
 import { CallServer } from '../cluster/calls.js';
-import { type ClusterConnection, type ClusterOptions, connectCluster } from '../cluster/connection.js';
+import {
+  type ClusterConnection,
+  type ClusterOptions,
+  connectCluster,
+  readServers,
+  type ServerState,
+} from '../cluster/connection.js';
 import { EngineLog } from '../cluster/engine-log.js';
 import { GatewayReplica } from '../cluster/gateway-replica.js';
 import { ClusterKeyFiles, LeaderValues } from '../cluster/kept-values.js';
@@ -498,15 +504,23 @@ export interface ClusterStatus {
     readonly currentReplicas: number;
     readonly natsLeader: string;
   } | null;
+  /** Those whose monitoring ports are given. */
+  readonly servers: readonly ServerState[];
 }
 
-export async function clusterStatus(cluster: ClusterConnection, waitMs: number): Promise<ClusterStatus> {
+/** `monitors`: URLs of monitoring ports. `waitMs`: how long members and servers have to answer. */
+export async function clusterStatus(
+  cluster: ClusterConnection,
+  monitors: readonly string[],
+  waitMs: number,
+): Promise<ClusterStatus> {
   const { jsm, names } = cluster;
-  const [members, info] = await Promise.all([
+  const [members, servers, info] = await Promise.all([
     callRoll(cluster, waitMs),
+    readServers(monitors, waitMs),
     jsm.streams.info(names.stream).catch(() => null),
   ]);
-  if (info === null) return { members, stream: null };
+  if (info === null) return { members, stream: null, servers };
   const { state, config } = info;
   const peers = info.cluster?.replicas ?? [];
   return {
@@ -519,6 +533,7 @@ export async function clusterStatus(cluster: ClusterConnection, waitMs: number):
       currentReplicas: 1 + peers.filter(({ current }) => current).length,
       natsLeader: info.cluster?.leader ?? 'unknown',
     },
+    servers,
   };
 }
 

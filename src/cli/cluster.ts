@@ -1,3 +1,4 @@
+import type { ServerState } from '../cluster/connection.js';
 import type { MemberInfo } from '../cluster/members.js';
 import { limits } from '../config/limits.js';
 import { CLUSTER_SETTINGS } from '../config/setting-table.js';
@@ -8,7 +9,8 @@ const help = `quotebook cluster status [--format text|json] [FLAGS]
 quotebook cluster step-down [FLAGS]
 quotebook cluster restore --from DATA_DIR [FLAGS]
 
-status:    shows the members that answer, with their roles, and what the log stream has.
+status:    shows the members that answer, with their roles, what the log stream has, and, of the servers whose
+           monitoring ports are given, whether they sync before they acknowledge.
 step-down: has the leader end; a standby takes over. Part of a rolling restart.
 restore:   rebuilds a log stream that is lost, or the rest of one, from the log in an engine's data directory, and
            compares the state hashes of both. Stop the engines first. Keys are created anew.
@@ -43,9 +45,14 @@ export const clusterCommand: CliCommand = {
     }
     const { connectByName, clusterStatus, restoreCluster } = await import('../app/cluster-roles.js');
     const { askStepDown } = await import('../cluster/members.js');
-    // A log stream is written as an engine writes it.
-    const settings = action === 'restore' ? { ...result.settings, role: 'engine' as const } : result.settings;
-    const cluster = await connectByName(settings, limits, io.readText);
+    const { clusterMonitors } = result.settings;
+    const changes = {
+      // A log stream is written as an engine writes it.
+      ...(action === 'restore' && { role: 'engine' as const }),
+      // Servers that do not sync are shown, not refused.
+      ...(action === 'status' && { clusterMonitors: [] }),
+    };
+    const cluster = await connectByName({ ...result.settings, ...changes }, limits, io.readText);
     try {
       if (action === 'step-down') {
         await askStepDown(cluster);
@@ -57,11 +64,12 @@ export const clusterCommand: CliCommand = {
         for (const [name, value] of Object.entries(report)) io.out(`${name} ${String(value)}`);
         return EXIT_OK;
       }
-      const status = await clusterStatus(cluster, ROLL_MS);
+      const status = await clusterStatus(cluster, clusterMonitors, ROLL_MS);
       if (format === 'json') io.out(JSON.stringify(status));
       else {
-        for (const line of table(status.members)) io.out(line);
+        for (const line of memberTable(status.members)) io.out(line);
         for (const [name, value] of Object.entries(status.stream ?? {})) io.out(`${name} ${String(value)}`);
+        for (const line of serverTable(status.servers)) io.out(line);
       }
       return status.members.some(({ role }) => role === 'leader') ? EXIT_OK : EXIT_FAILED;
     } finally {
@@ -70,7 +78,7 @@ export const clusterCommand: CliCommand = {
   },
 };
 
-function table(members: readonly MemberInfo[]): string[] {
+function memberTable(members: readonly MemberInfo[]): string[] {
   const head = ['member', 'role', 'term', 'index', 'lag', 'version'];
   const rows = members.map((info) => [
     info.member,
@@ -79,4 +87,13 @@ function table(members: readonly MemberInfo[]): string[] {
     info.version,
   ]);
   return columns([head, ...rows]);
+}
+
+/** Empty without servers. */
+function serverTable(servers: readonly ServerState[]): string[] {
+  const rows = servers.map(({ server, version, syncs }) => {
+    if (version === null) return [server, 'no answer', '-'];
+    return [server, version, syncs === true ? 'yes' : 'no'];
+  });
+  return rows.length === 0 ? [] : columns([['NATS server', 'version', 'syncs'], ...rows]);
 }

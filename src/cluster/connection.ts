@@ -182,25 +182,32 @@ async function checkServers(monitors: readonly string[], { servers, callMs }: Cl
         'set clusterMonitors, or clusterUnsafe for development',
     );
   }
-  for (const monitor of monitors) {
-    const url = `${monitor.replace(/\/$/, '')}/varz`;
-    let varz: Varz;
-    try {
-      const response = await fetch(url, { signal: AbortSignal.timeout(callMs) });
-      varz = (await response.json()) as Varz;
-    } catch (cause) {
-      // A node that is down cannot acknowledge anything either. It is asked when this process starts again.
-      if (monitors.length > 1 && !(await isOnlyOne(monitors, monitor, callMs))) continue;
-      throw new ClusterError('UNREACHABLE', `${url} gives no answer`, { cause });
-    }
-    checkVersion(varz.version ?? '', monitor, false);
-    if (varz.jetstream?.config?.sync_always === true) continue;
+  const found = await readServers(monitors, callMs);
+  // A server that is down cannot acknowledge anything either. It is asked when this process starts again.
+  const silent = found.filter(({ version }) => version === null).map(({ server }) => server);
+  if (2 * silent.length >= found.length) {
+    throw new ClusterError('UNREACHABLE', `the monitoring ports of NATS at ${silent.join(', ')} give no answer`);
+  }
+  for (const { server, version, syncs } of found) {
+    if (version === null) continue;
+    checkVersion(version, server, false);
+    if (syncs === true) continue;
     throw new ClusterError(
       'UNSAFE',
-      `the NATS server at ${monitor} acknowledges before it syncs and loses records in a power cut: ` +
+      `the NATS server at ${server} acknowledges before it syncs and loses records in a power cut: ` +
         'set sync_interval to always in its jetstream block',
     );
   }
+}
+
+/** What a NATS server says of itself at its monitoring port. */
+export interface ServerState {
+  /** Host and port of that. */
+  readonly server: string;
+  /** Null: it gives no answer. */
+  readonly version: string | null;
+  /** Whether it syncs before it acknowledges. */
+  readonly syncs: boolean | null;
 }
 
 interface Varz {
@@ -208,18 +215,19 @@ interface Varz {
   readonly jetstream?: { readonly config?: { readonly sync_always?: boolean } };
 }
 
-/** Whether a majority of the servers gives no answer. */
-async function isOnlyOne(monitors: readonly string[], silent: string, callMs: number): Promise<boolean> {
-  const others = monitors.filter((monitor) => monitor !== silent);
-  const answers = await Promise.all(
-    others.map((monitor) =>
-      fetch(`${monitor.replace(/\/$/, '')}/varz`, { signal: AbortSignal.timeout(callMs) }).then(
-        () => true,
-        () => false,
-      ),
-    ),
-  );
-  return answers.filter(Boolean).length <= monitors.length / 2;
+/** Asks the servers, which have `callMs` to answer. */
+export async function readServers(monitors: readonly string[], callMs: number): Promise<ServerState[]> {
+  const read = async (monitor: string): Promise<ServerState> => {
+    const server = new URL(monitor).host;
+    try {
+      const response = await fetch(`${monitor.replace(/\/$/, '')}/varz`, { signal: AbortSignal.timeout(callMs) });
+      const { version = '', jetstream: stream } = (await response.json()) as Varz;
+      return { server, version, syncs: stream?.config?.sync_always === true };
+    } catch {
+      return { server, version: null, syncs: null };
+    }
+  };
+  return Promise.all(monitors.map(read));
 }
 
 function checkVersion(version: string, server: string, unsafe: boolean): void {

@@ -1,7 +1,7 @@
 import type { Engine } from '../engine/engine.js';
 import type { Clock, Random } from '../engine/ports.js';
 import type { Disk, Logger } from '../persistence/disk/disk.js';
-import { FILE_FORMAT, firstChain } from '../persistence/format/header.js';
+import { firstChain } from '../persistence/format/header.js';
 import type { Identity, Manifest } from '../persistence/format/manifest.js';
 import { readManifest } from '../persistence/format/manifest.js';
 import { segmentStarts } from '../persistence/log/segment-reader.js';
@@ -11,7 +11,7 @@ import { ReplicaLog } from '../persistence/recovery/replica-log.js';
 import { ClusterError } from './connection.js';
 import { appendTerm, GroupPublisher } from './group-publisher.js';
 import { type CheckedGroup, LogFollower, type StreamPoint, StreamReader } from './log-follower.js';
-import type { LogStream, StreamMessage, TermContent } from './log-stream.js';
+import { type LogStream, newTerm, type StreamMessage, type TermContent } from './log-stream.js';
 import { ReplicaEngine } from './replica-engine.js';
 import { ReplicatedJournal } from './replicated-journal.js';
 import type { SnapshotSource, StoredSnapshot } from './snapshot-store.js';
@@ -196,12 +196,7 @@ export class EngineLog {
     await this.catchUp();
     const caughtUp = times.end('catchUp');
     const { seq, point } = this.#follower.at;
-    const content: TermContent = {
-      ...this.#term,
-      member,
-      nonce: Buffer.from(random.bytes(NONCE_BYTES)).toString('hex'),
-      fileFormat: FILE_FORMAT,
-    };
+    const content = newTerm(member, random, this.#term);
     const { clusterRetryMs, clusterAttempts, clusterWindow, clusterQueueBytes } = limits;
     const term = await appendTerm(stream, clock, clusterRetryMs, clusterAttempts, content, point, seq);
     if (term === null) return null;
@@ -246,8 +241,6 @@ export class EngineLog {
   }
 }
 
-export const NONCE_BYTES = 16;
-
 /** The first TERM of the stream; begins the log where the stream is empty. */
 async function openGenesis(options: EngineLogOptions, stream: LogStream): Promise<TermContent> {
   const { disk, member, random, reorgDepth, identity, clock, limits } = options;
@@ -260,16 +253,10 @@ async function openGenesis(options: EngineLogOptions, stream: LogStream): Promis
       );
     }
     const epoch = found?.epoch ?? Buffer.from(random.bytes(options.epochBytes));
-    const content: TermContent = {
-      member,
-      nonce: Buffer.from(random.bytes(NONCE_BYTES)).toString('hex'),
-      epoch: epoch.toString('hex'),
-      reorgDepth: found?.reorgDepth ?? reorgDepth,
-      identity,
-      fileFormat: FILE_FORMAT,
-    };
-    const nothing = { index: 0, seq: 0, group: 0, chain: Buffer.alloc(0) };
-    await appendTerm(stream, clock, limits.clusterRetryMs, limits.clusterAttempts, content, nothing, 0);
+    const log = { epoch: epoch.toString('hex'), reorgDepth: found?.reorgDepth ?? reorgDepth, identity };
+    const content = newTerm(member, random, log);
+    const { point, seq } = firstPoint(epoch);
+    await appendTerm(stream, clock, limits.clusterRetryMs, limits.clusterAttempts, content, point, seq);
   }
   return readGenesis(stream);
 }
@@ -331,6 +318,7 @@ async function sharedPoint(
   return firstPoint(epoch);
 }
 
+/** Before the first message of a log's stream, and the log's first group. */
 export function firstPoint(epoch: Buffer): StreamPoint {
   return { seq: 0, term: 0, point: { index: 0, seq: 0, group: 0, chain: firstChain(epoch) } };
 }

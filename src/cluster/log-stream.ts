@@ -1,6 +1,7 @@
 import { type StoredMsg, JetStreamApiError, StorageType, DiscardPolicy, RetentionPolicy } from '@nats-io/jetstream';
 import { headers, type Msg, type MsgHdrs } from '@nats-io/transport-node';
-import type { LogPoint } from '../persistence/format/header.js';
+import type { Random } from '../engine/ports.js';
+import { FILE_FORMAT, type LogPoint } from '../persistence/format/header.js';
 import { type ClusterConnection, ClusterError, publishServed, REPLICAS } from './connection.js';
 
 /** Version of the messages. A member that meets a newer one has to be upgraded. */
@@ -46,6 +47,17 @@ export interface TermContent {
   readonly identity: Readonly<Record<string, string | number>>;
   /** Of the log's files: what the leader writes. */
   readonly fileFormat: number;
+}
+
+const NONCE_BYTES = 16;
+
+/** A TERM of this program, which no other attempt repeats. */
+export function newTerm(
+  member: string,
+  random: Pick<Random, 'bytes'>,
+  log: Pick<TermContent, 'epoch' | 'reorgDepth' | 'identity'>,
+): TermContent {
+  return { ...log, member, nonce: Buffer.from(random.bytes(NONCE_BYTES)).toString('hex'), fileFormat: FILE_FORMAT };
 }
 
 /** A group as a leader appends it. */
@@ -126,9 +138,13 @@ export async function openLogStream(cluster: ClusterConnection): Promise<NatsLog
       ? [`it has ${config.num_replicas} replicas, not ${REPLICAS}`]
       : []),
     ...(config.storage === StorageType.File ? [] : ['it is not kept in files']),
+    ...(config.retention === RetentionPolicy.Limits ? [] : ['it drops messages that consumers have read']),
     ...(config.deny_delete && config.deny_purge ? [] : ['its messages can be deleted']),
     ...(config.discard === DiscardPolicy.New ? [] : ['it drops old messages when it is full']),
     ...(config.max_age === 0 ? [] : ['its messages expire']),
+    // With discard new, too, the servers drop the oldest message of a subject that has more.
+    ...(config.max_msgs_per_subject <= 0 ? [] : ['it keeps only so many messages of a subject']),
+    ...(config.allow_direct ? [] : ['its messages cannot be read directly']),
     ...(config.republish?.dest === names.committed ? [] : [`it does not republish to ${names.committed}`]),
   ];
   if (wrong.length > 0)

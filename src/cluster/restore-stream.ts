@@ -1,17 +1,17 @@
 import type { Clock, Random } from '../engine/ports.js';
 import { type Disk, LOCK_NAME, type Logger, PersistenceError, readWhole } from '../persistence/disk/disk.js';
 import { segmentName } from '../persistence/format/file-names.js';
-import { FILE_FORMAT, readSegmentHeader } from '../persistence/format/header.js';
+import { type LogPoint, readSegmentHeader } from '../persistence/format/header.js';
 import { requireManifest } from '../persistence/format/manifest.js';
 import type { LogScan } from '../persistence/log/log-scanner.js';
 import { damaged, readGroup } from '../persistence/log/segment-reader.js';
 import { lostTail, lostTailError } from '../persistence/recovery/lost-tail.js';
 import { recover } from '../persistence/recovery/recovery.js';
 import { ClusterError } from './connection.js';
-import { type ClusterLimits, NONCE_BYTES, readPoints } from './engine-log.js';
+import { type ClusterLimits, firstPoint, readPoints } from './engine-log.js';
 import { GatewayReplica } from './gateway-replica.js';
 import { appendTerm, GroupPublisher } from './group-publisher.js';
-import type { LogStream, ReplicatedGroup, TermContent } from './log-stream.js';
+import { type LogStream, newTerm, type ReplicatedGroup, type TermContent } from './log-stream.js';
 
 export interface RestoreStreamOptions {
   readonly member: string;
@@ -56,14 +56,7 @@ export async function restoreStream(
       const message = `${disk.label} does not hold its log from the first record on: take another engine's directory`;
       throw new ClusterError('FOREIGN', message);
     }
-    const content: TermContent = {
-      member,
-      nonce: Buffer.from(random.bytes(NONCE_BYTES)).toString('hex'),
-      epoch: epoch.toString('hex'),
-      reorgDepth,
-      identity,
-      fileFormat: FILE_FORMAT,
-    };
+    const content = newTerm(member, random, { epoch: epoch.toString('hex'), reorgDepth, identity });
     const counts = await appendMissing(stream, disk, scan, content, options);
     const stateHash = engine.stateHash();
     await compareStream(stream, stateHash, options);
@@ -81,20 +74,20 @@ async function appendMissing(
   { clock, limits, groupsAhead }: RestoreStreamOptions,
 ): Promise<{ readonly found: number; readonly appended: number }> {
   const epoch = Buffer.from(content.epoch, 'hex');
-  const nothing = { index: 0, seq: 0, group: 0, chain: Buffer.alloc(0) };
   const { clusterRetryMs: retryMs, clusterAttempts: attempts, clusterWindow: window } = limits;
-  const begin = async (at: typeof nothing, lastSeq: number): Promise<number> => {
+  const begin = async (at: LogPoint, lastSeq: number): Promise<number> => {
     const term = await appendTerm(stream, clock, retryMs, attempts, content, at, lastSeq);
     if (term === null) throw new ClusterError('DEPOSED', 'another process appends to the log stream: stop the engines');
     return term;
   };
-  let term = (await stream.lastSequence()) === 0 ? await begin(nothing, 0) : null;
+  let term = (await stream.lastSequence()) === 0 ? await begin(firstPoint(epoch).point, 0) : null;
   const { points, lastGroup } = await readPoints(stream, epoch, limits.clusterReadMessages, 0);
   if (lastGroup > scan.last.group) {
     const message = `the log stream has group ${lastGroup}, and ${disk.label} ends with ${scan.last.group}: it needs no restore`;
     throw new ClusterError('FOREIGN', message);
   }
-  term ??= await begin({ ...nothing, group: lastGroup }, await stream.lastSequence());
+  const last = points.get(lastGroup) ?? firstPoint(epoch);
+  term ??= await begin(last.point, await stream.lastSequence());
   const faults: Error[] = [];
   const onFault = (error: Error): void => void faults.push(error);
   const onAcknowledged = (): void => undefined;

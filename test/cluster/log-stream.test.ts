@@ -1,3 +1,4 @@
+import { DiscardPolicy, RetentionPolicy, type StreamConfig } from '@nats-io/jetstream';
 import { createHash } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import t, { type Test } from 'tap';
@@ -61,6 +62,33 @@ t.test('an append waits while no server takes messages for the stream', async (t
   const late = { ...cluster, options: { ...cluster.options, callMs: 200 } };
   const nobody = publishServed(late, () => js.publish(`${names.log}.nobody`, 'x'));
   await t.rejects(nobody, /not enabled|no responders/, 'for as long as a call may take');
+});
+
+t.test('a stream that would lose messages, or whose messages cannot be read, is refused', async (t) => {
+  const cluster = await connectTo(t, await natsServers(t, { servers: 1 }), { unsafe: true });
+  const { jsm, names } = cluster;
+  const made = async (changes: Partial<StreamConfig>): Promise<NatsLogStream> => {
+    await jsm.streams.add({
+      name: names.stream,
+      subjects: [names.log],
+      discard: DiscardPolicy.New,
+      deny_delete: true,
+      deny_purge: true,
+      allow_direct: true,
+      republish: { src: names.log, dest: names.committed },
+      ...changes,
+    });
+    return openLogStream(cluster).finally(() => jsm.streams.delete(names.stream));
+  };
+  await t.resolves(made({}), 'it holds the log otherwise');
+  for (const [changes, reason] of [
+    [{ retention: RetentionPolicy.Interest }, 'it drops messages that consumers have read'],
+    [{ max_msgs_per_subject: 1_000 }, 'it keeps only so many messages of a subject'],
+    [{ allow_direct: false }, 'its messages cannot be read directly'],
+  ] as const) {
+    const message = `the stream ${names.stream} cannot hold the log: ${reason}`;
+    await t.rejects(made(changes), { code: 'UNSAFE', message });
+  }
 });
 
 t.test('committed messages come as they are committed', async (t) => {
