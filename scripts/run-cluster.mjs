@@ -2,8 +2,9 @@
 // on the local chain. Run by `npm run cluster`. A member that ends is started again, as a supervisor would.
 //
 //   npm run cluster -- [--port 8080] [--ready-file FILE] [--data-dir DIR] [--engines 2] [--gateways 2]
-//                      [--own-addresses] [--nats URLS --nats-monitors URLS]
+//                      [--own-addresses] [--nats URLS --nats-monitors URLS] [--config FILE]
 //
+// `--config`: settings file of the members.
 // `--nats`: servers that run already, and whose monitoring ports are those of `--nats-monitors`.
 // `--own-addresses`: each process reaches the NATS servers by loopback addresses that no other process uses, so a test
 // can cut it off by dropping packets.
@@ -35,6 +36,7 @@ const { values: flags } = parseArgs({
     'own-addresses': { type: 'boolean', default: false },
     nats: { type: 'string' },
     'nats-monitors': { type: 'string', default: '' },
+    config: { type: 'string', default: '' },
   },
 });
 const dataDir = flags['data-dir'] ?? mkdtempSync(path.join(os.tmpdir(), 'quotebook-cluster-'));
@@ -141,6 +143,7 @@ try {
   const others = Object.entries(process.env).filter(([name]) => !name.startsWith('QUOTEBOOK_'));
   const environment = {
     ...Object.fromEntries(others),
+    QUOTEBOOK_CONFIG: flags.config,
     QUOTEBOOK_PROFILE: profileFile,
     QUOTEBOOK_CLUSTER: nats.url,
     QUOTEBOOK_CLUSTER_MONITORS: nats.nodes.map(({ monitorUrl }) => monitorUrl).join(','),

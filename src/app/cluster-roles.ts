@@ -2,12 +2,8 @@ import { hostname } from 'node:os';
 import path from 'node:path';
 import type { KeyFiles } from '../auth/key-file.js';
 import { KeyStore } from '../auth/key-store.js';
-import { LocalProofStore, type ProofStore } from '../auth/proof-store.js';
-import type { CallResult } from '../chain/contracts/abi-encoding.js';
-import { isChainFailure } from '../chain/contracts/contract-errors.js';
-import type { Profile } from '../chain/contracts/deployments.js';
+import { LocalProofStore } from '../auth/proof-store.js';
 import { IntentLog } from '../chain/wallet/intent-log.js';
-import type { OperatorAccount } from '../chain/wallet/open-wallets.js';
 import { CallServer } from '../cluster/calls.js';
 import {
   type ClusterConnection,
@@ -36,27 +32,24 @@ import { effectiveQuotas } from '../config/effective-limits.js';
 import type { Limits } from '../config/limits.js';
 import { BUILT_IN_PROFILES, readProfileFile } from '../config/profile-file.js';
 import type { Settings } from '../config/setting-table.js';
-import { walletTerms } from '../config/wallet-key.js';
 import type { ChainRole } from '../engine/command.js';
 import type { Engine } from '../engine/engine.js';
-import type { Hex, Order } from '../engine/quote.js';
-import type { PastRequest } from '../past/questions.js';
-import type { PublishResult } from '../http/publish-route.js';
+import type { Hex } from '../engine/quote.js';
 import { PastThread } from '../past/past-thread.js';
-import type { OperatorTrading } from '../http/trading-routes.js';
 import { nodeDiskAt, openNodeDisk } from '../persistence/disk/node-disk.js';
 import { type Logger, readWhole } from '../persistence/disk/disk.js';
 import type { Identity } from '../persistence/format/manifest.js';
 import { EPOCH_BYTES } from '../persistence/format/header.js';
 import type { SnapshotRequest } from '../persistence/snapshot/snapshot-process.js';
 import { scanInThread } from '../persistence/recovery/scan-thread.js';
-import { Quotas } from '../quota/rate-limits.js';
+import type { Quotas } from '../quota/rate-limits.js';
 import { systemClock, systemRandom } from '../system/clock.js';
 import { openSnapshots, openLogOptions } from './data-directory.js';
-import { openGatewayCore, type SentAnswer, sentAnswer } from './gateway-core.js';
+import { openGatewayCore } from './gateway-core.js';
+import { leaderCalls } from './leader-calls.js';
 import { type Service, startService } from './service.js';
 import type { ServiceOptions, CoreOptions } from './service-options.js';
-import { type LocalCore, openLocalCore } from './local-core.js';
+import { type LocalCore, openLocalCore, operatorAccount } from './local-core.js';
 
 export { connectCluster };
 
@@ -95,7 +88,9 @@ export interface EngineProcessOptions extends Pick<CoreOptions, 'profile' | 'rpc
   readonly cluster: ClusterConnection;
   readonly identity: Identity;
   /** Null: the service reads and does not publish. */
-  readonly wallet: { readonly privateKey: Hex; readonly address: Hex } | null;
+  readonly walletKey: Hex | null;
+  /** The leader takes the day budgets of keys from it. May adopt other numbers meanwhile. */
+  readonly quotas: Quotas;
   readonly version: string;
   /** The process has to end. */
   readonly onFault: (error: unknown) => void;
@@ -200,7 +195,7 @@ export async function runEngine(options: EngineProcessOptions): Promise<void> {
 }
 
 async function lead(options: EngineProcessOptions, led: Leadership): Promise<void> {
-  const { settings, profile, limits, logger, metrics, rpc, cluster, wallet, onFault, stopping } = options;
+  const { settings, profile, limits, logger, metrics, rpc, cluster, quotas, walletKey, onFault, stopping } = options;
   const { term, journal, log, lease, publisher, times, took } = led;
   const { member } = cluster.options;
   const directory = path.join(settings.dataDir, profile.name);
@@ -212,11 +207,13 @@ async function lead(options: EngineProcessOptions, led: Leadership): Promise<voi
   const values = await LeaderValues.open(cluster, term, systemClock, limits.clusterRetryMs, onFault);
   logger.info({ member, term, index: log.engine.index, ...took, ...times.end('state') }, 'leading');
   const logFault = (error: unknown): void => logger.error({ err: error }, 'internal error');
+  const openIntents = (chainId: number, address: Hex): IntentLog =>
+    new IntentLog(values.of(`intents-${chainId}-${address.toLowerCase()}`));
   const core = await openLocalCore(
     {
       profile,
       rpc,
-      operator: operatorOf(values, profile, wallet, settings),
+      operator: walletKey === null ? null : await operatorAccount(walletKey, profile, settings, openIntents),
       engine: log.engine,
       journal,
       budgets: values.of('budgets'),
@@ -229,7 +226,7 @@ async function lead(options: EngineProcessOptions, led: Leadership): Promise<voi
       onFault,
       onDeepReorg: (why) => void log.noteDeepReorg(why).catch(onFault),
     },
-    new Quotas(effectiveQuotas(settings), limits.answerBurstSeconds, () => undefined),
+    quotas,
     logFault,
   );
   core.start();
@@ -255,7 +252,7 @@ async function lead(options: EngineProcessOptions, led: Leadership): Promise<voi
   const proofs = new LocalProofStore(keys, systemClock, limits);
   const server = new CallServer(cluster, {
     term,
-    handlers: handlersOf(core, cluster.maxPayload, proofs),
+    handlers: leaderCalls(core, cluster.maxPayload, proofs),
     index: () => log.engine.index,
     engineMs: () => core.time.nowMs(),
     maxCalls: limits.clusterCalls,
@@ -273,7 +270,7 @@ async function lead(options: EngineProcessOptions, led: Leadership): Promise<voi
     caughtUp: core.chains.follower.caughtUp,
     refusal: core.refusal(),
     chains: { settlement: chainNews(core, 'settlement'), stream: chainNews(core, 'stream') },
-    wallet: wallet?.address ?? null,
+    wallet: core.operatorAddress(),
   }));
   const steppedDown = new Promise<void>((resolve) => {
     hearStepDown(cluster, () => {
@@ -297,97 +294,9 @@ async function lead(options: EngineProcessOptions, led: Leadership): Promise<voi
   logger.info({ member, term }, 'leadership ended');
 }
 
-function operatorOf(
-  values: LeaderValues,
-  { settlement, stream }: Profile,
-  wallet: EngineProcessOptions['wallet'],
-  settings: Settings,
-): OperatorAccount | null {
-  if (wallet === null) return null;
-  const intentsOn = (chainId: number): IntentLog =>
-    new IntentLog(values.of(`intents-${chainId}-${wallet.address.toLowerCase()}`));
-  const ofSettlement = intentsOn(settlement.chainId);
-  // Two chains have two lines of nonces; where both roles are one chain they share it.
-  const ofStream = stream.chainId === settlement.chainId ? ofSettlement : intentsOn(stream.chainId);
-  return {
-    privateKey: wallet.privateKey,
-    intents: { settlement: ofSettlement, stream: ofStream },
-    ...walletTerms(settings),
-  };
-}
-
 function chainNews({ chains }: LocalCore, role: ChainRole): ChainNews {
   const { head, stale } = chains.health[role].status();
   return { head, stale, failure: chains.health[role].failure, readTo: chains.readTo(role) };
-}
-
-/** Calls that gateways may send to the leader. */
-function handlersOf(
-  { publishing, withdrawals, protections, optionServices, rfqs, settlement, accounts, past }: LocalCore,
-  maxPayload: number,
-  proofs: ProofStore,
-) {
-  const services = (): NonNullable<typeof optionServices> => {
-    if (optionServices === null) throw new Error('the leader has no wallet');
-    return optionServices;
-  };
-  return {
-    async publish(...args: Parameters<typeof publishing.submit>): Promise<PublishResult> {
-      const result = await publishing.submit(...args);
-      if (result.type !== 'ANSWERED') return result;
-      const items = result.items.map((item) => (item.type === 'FAILED' ? item : { ...item, order: plain(item.order) }));
-      return { ...result, items };
-    },
-    dryRun: (...args: Parameters<typeof publishing.dryRun>) => publishing.dryRun(...args),
-    deploy: (...args: Parameters<NonNullable<typeof optionServices>['deployments']['deploy']>) =>
-      services().deployments.deploy(...args),
-    settle: (...args: Parameters<NonNullable<typeof optionServices>['settlements']['settle']>) =>
-      services().settlements.settle(...args),
-    exercise: (...args: Parameters<NonNullable<typeof optionServices>['settlements']['exercise']>) =>
-      services().settlements.exercise(...args),
-    annihilate: (...args: Parameters<NonNullable<typeof optionServices>['settlements']['annihilate']>) =>
-      services().settlements.annihilate(...args),
-    vaultQuote: (...args: Parameters<NonNullable<typeof optionServices>['vaults']['quote']>) =>
-      services().vaults.quote(...args),
-    fillQuotes: (...args: Parameters<OperatorTrading['fill']>) => services().trading.fill(...args),
-    cancelQuotes: (...args: Parameters<OperatorTrading['cancel']>) => services().trading.cancel(...args),
-    approve: (...args: Parameters<OperatorTrading['approve']>) => services().trading.approve(...args),
-    vaultTrade: (...args: Parameters<OperatorTrading['tradeWithVault']>) => services().trading.tradeWithVault(...args),
-    signQuotes: (...args: Parameters<OperatorTrading['sign']>) => services().trading.sign(...args),
-    poolAddressOf: (...args: Parameters<typeof rfqs.poolAddressOf>) => rfqs.poolAddressOf(...args),
-    /** Null: the chain gave no answer. */
-    async multicall(calls: Parameters<typeof settlement.multicall>[0]): Promise<CallResult[] | null> {
-      try {
-        return await settlement.multicall(calls);
-      } catch (error) {
-        if (isChainFailure(error)) return null;
-        throw error;
-      }
-    },
-    collateralBalances: (...args: Parameters<typeof accounts.collateral>) => accounts.collateral(...args),
-    nativeBalance: (...args: Parameters<typeof accounts.native>) => accounts.native(...args),
-    optionBalances: (...args: Parameters<typeof accounts.options>) => accounts.options(...args),
-    withdrawQuotes: (...args: Parameters<typeof withdrawals.withdraw>) => withdrawals.withdraw(...args),
-    restoreQuotes: (...args: Parameters<typeof withdrawals.restore>) => withdrawals.restore(...args),
-    protect: (...args: Parameters<typeof protections.ask>) => protections.ask(...args),
-    publishRfq: (...args: Parameters<typeof rfqs.publish>) => rfqs.publish(...args),
-    openRfq: (...args: Parameters<typeof rfqs.open>) => rfqs.open(...args),
-    cancelRfq: (...args: Parameters<typeof rfqs.cancel>) => rfqs.cancel(...args),
-    async past(request: PastRequest): Promise<SentAnswer> {
-      if (past === null) throw new Error('the leader keeps no log');
-      return sentAnswer(await past.ask(request), maxPayload);
-    },
-    spendNonce: (...args: Parameters<ProofStore['spend']>) => proofs.spend(...args),
-    proveAddress: (...args: Parameters<ProofStore['prove']>) => proofs.prove(...args),
-    signOut: (...args: Parameters<ProofStore['signOut']>) => proofs.signOut(...args),
-    addSelfKey: (...args: Parameters<ProofStore['addSelfKey']>) => proofs.addSelfKey(...args),
-    noteKeyUses: (...args: Parameters<ProofStore['noteUses']>) => proofs.noteUses(...args),
-  };
-}
-
-/** The engine's own order knows its place in the book. */
-function plain({ quote, fillableSize, state, reason }: Order): Order {
-  return { quote, fillableSize, state, reason };
 }
 
 export interface GatewayProcessOptions extends Pick<

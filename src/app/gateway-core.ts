@@ -1,47 +1,22 @@
-import type { ProofStore, SpendResult } from '../auth/proof-store.js';
 import { CallClient, type CallOptions, NoLeader } from '../cluster/calls.js';
 import type { ClusterConnection } from '../cluster/connection.js';
 import { UsageExchange } from '../cluster/usage.js';
 import type { GatewayReplica } from '../cluster/gateway-replica.js';
 import { type ChainNews, hearNews, type LeaderNews } from '../cluster/members.js';
 import type { BlockId } from '../chain/contracts/blocks-and-logs.js';
-import type { CallResult } from '../chain/contracts/abi-encoding.js';
 import type { ChainStatus } from '../chain/follow/chain-health.js';
 import { RpcUnreachable } from '../chain/rpc/rpc-errors.js';
-import type { ChainRole, Rfq } from '../engine/command.js';
+import type { ChainRole } from '../engine/command.js';
 import type { Clock } from '../engine/ports.js';
-import type { PoolKey } from '../engine/quote.js';
 import { EngineTime } from '../engine/sequencer.js';
-import type { PastAnswer } from '../past/questions.js';
 import type { QuotePublishing } from '../http/publish-route.js';
 import type { CountedKind, Quotas } from '../quota/rate-limits.js';
-import type { OpenedRfqs } from '../rfq/rfq-desk.js';
-import type { ProtectionResult } from '../http/protection-routes.js';
-import type { QuoteWithdrawals, WithdrawalResult } from '../http/withdrawal-routes.js';
-import type { RfqPorts } from '../ws/ports.js';
+import type { QuoteWithdrawals } from '../http/withdrawal-routes.js';
 import { Deadline } from '../system/timers.js';
 import { delayCode } from '../wire/error-codes.js';
 import type { ChainsView, Core, CoreRfqs, OptionServices } from './core.js';
+import { type LeaderCalls, receivedAnswer } from './leader-calls.js';
 import type { ServiceOptions } from './service-options.js';
-
-/** An answer about the past as a leader sends it to a gateway, its body in base64. */
-export type SentAnswer =
-  | (Omit<Extract<PastAnswer, { readonly type: 'FOUND' }>, 'body'> & { readonly body: string })
-  | Exclude<PastAnswer, { readonly type: 'FOUND' }>;
-
-/** `maxBytes`: of a message. */
-export function sentAnswer(answer: PastAnswer, maxBytes: number): SentAnswer {
-  if (answer.type !== 'FOUND') return answer;
-  const body = Buffer.from(answer.body).toString('base64');
-  return body.length > maxBytes - ANSWER_ROOM_BYTES ? { type: 'TOO_LARGE' } : { ...answer, body };
-}
-
-/** In a message, for what is not the answer's body. */
-const ANSWER_ROOM_BYTES = 4 << 10;
-
-function receivedAnswer(answer: SentAnswer): PastAnswer {
-  return answer.type === 'FOUND' ? { ...answer, body: Buffer.from(answer.body, 'base64') } : answer;
-}
 
 /** What the leader last said, and how long ago: what a gateway knows of the chains and of the leader itself. */
 export class LeaderWatch {
@@ -107,7 +82,7 @@ function unlessNoLeader(error: unknown): 'UNAVAILABLE' {
   throw error;
 }
 
-/** What is the same however often it is done. */
+/** Calls that are idempotent. */
 const REPEATABLE = true;
 
 /** A gateway's core: the book is a replica of the cluster's, and what clients want goes to its leader. */
@@ -156,9 +131,13 @@ export function openGatewayCore(
     spending: null,
     balances: null,
   };
-  const call = <Result>(name: string, args: readonly unknown[], isRepeatable: boolean): Promise<Result> => {
+  const call = <Name extends keyof LeaderCalls>(
+    name: Name,
+    args: Readonly<Parameters<LeaderCalls[Name]>>,
+    isRepeatable: boolean,
+  ): Promise<Awaited<ReturnType<LeaderCalls[Name]>>> => {
     const retryForMs = isRepeatable ? limits.clusterFailoverMs : 0;
-    return calls.call<Result>(name, args, { timeoutMs: limits.clusterCallMs, retryForMs } satisfies CallOptions);
+    return calls.call(name, args, { timeoutMs: limits.clusterCallMs, retryForMs } satisfies CallOptions);
   };
   /** Nobody knows whether it was carried out: the client may ask again. */
   const orUnreachable = async <Result>(
@@ -169,6 +148,17 @@ export function openGatewayCore(
     } catch (error) {
       if (error instanceof NoLeader) return { type: 'CHAIN_UNREACHABLE' };
       throw error;
+    }
+  };
+  /** As `orUnreachable`, for what the chain has no part in. */
+  const orNotNow = async <Result>(
+    asked: Promise<Result>,
+  ): Promise<Result | { readonly type: 'NOT_NOW'; readonly refusal: string }> => {
+    try {
+      return await asked;
+    } catch (error) {
+      if (!(error instanceof NoLeader)) throw error;
+      return { type: 'NOT_NOW', refusal: watch.missing(clock.monotonicMs()) ?? error.message };
     }
   };
   const refusal = (): string | null => watch.missing(clock.monotonicMs()) ?? watch.news?.refusal ?? null;
@@ -220,51 +210,31 @@ export function openGatewayCore(
     vaults: { hasWallet, quote: (trade) => orUnreachable(call('vaultQuote', [trade], REPEATABLE)) },
   };
   const rfqs: CoreRfqs = {
-    async poolAddressOf(poolKey: PoolKey) {
-      return call<Awaited<ReturnType<RfqPorts['poolAddressOf']>>>('poolAddressOf', [poolKey], REPEATABLE).catch(
-        () => 'UNAVAILABLE' as const,
-      );
-    },
-    publish: (rfq: Rfq, owner: string | null) =>
-      call<'OK' | 'STORAGE_FULL' | 'BUSY'>('publishRfq', [rfq, owner], false).catch(() => 'BUSY' as const),
-    open: (request) =>
-      call<OpenedRfqs>('openRfq', [request], false).catch((): OpenedRfqs => ({ type: 'REFUSED', why: 'BUSY' })),
-    cancel: (owner, id) =>
-      call<Awaited<ReturnType<CoreRfqs['cancel']>>>('cancelRfq', [owner, id], REPEATABLE).catch(() => 'BUSY' as const),
+    poolAddressOf: (poolKey) => call('poolAddressOf', [poolKey], REPEATABLE).catch(() => 'UNAVAILABLE'),
+    publish: (rfq, owner) => call('publishRfq', [rfq, owner], false).catch(() => 'BUSY'),
+    open: (request) => call('openRfq', [request], false).catch(() => ({ type: 'REFUSED', why: 'BUSY' })),
+    cancel: (owner, id) => call('cancelRfq', [owner, id], REPEATABLE).catch(() => 'BUSY'),
   };
   /** A signature is sent to one leader alone: the next one would refuse the nonce, if the first has carried it out. */
   const withdrawing =
     (name: 'withdrawQuotes' | 'restoreQuotes'): QuoteWithdrawals['withdraw'] =>
-    async (request) => {
-      try {
-        return await call<WithdrawalResult>(name, [request], request.consent === 'PROVEN');
-      } catch (error) {
-        if (!(error instanceof NoLeader)) throw error;
-        return { type: 'NOT_NOW', refusal: watch.missing(clock.monotonicMs()) ?? error.message };
-      }
-    };
+    (request) =>
+      orNotNow(call(name, [request], request.consent === 'PROVEN'));
   return {
     records: { onEvents: (listener) => replica.onRecords(listener), whenDurable: () => null },
     time,
     chains,
     publishing,
     protections: {
-      async ask(request) {
-        try {
-          // A signature counts once, so that it is sent to one leader alone; a timer is set the same each time.
-          return await call<ProtectionResult>('protect', [request], request.type === 'TIMER');
-        } catch (error) {
-          if (!(error instanceof NoLeader)) throw error;
-          return { type: 'NOT_NOW', refusal: watch.missing(clock.monotonicMs()) ?? error.message };
-        }
-      },
+      // A signature counts once, so that it is sent to one leader alone; a timer is set the same each time.
+      ask: (request) => orNotNow(call('protect', [request], request.type === 'TIMER')),
     },
     withdrawals: { withdraw: withdrawing('withdrawQuotes'), restore: withdrawing('restoreQuotes') },
     optionServices,
     rfqs,
     settlement: {
       async multicall(calls) {
-        const answers = await call<CallResult[] | null>('multicall', [calls], REPEATABLE).catch((error: unknown) => {
+        const answers = await call('multicall', [calls], REPEATABLE).catch((error: unknown) => {
           if (error instanceof NoLeader) return null;
           throw error;
         });
@@ -278,21 +248,15 @@ export function openGatewayCore(
       options: (wallet) => orUnreachable(call('optionBalances', [wallet], REPEATABLE)),
     },
     past: {
-      ask: (request) => call<SentAnswer>('past', [request], REPEATABLE).then(receivedAnswer, () => ({ type: 'BUSY' })),
+      ask: (request) => call('past', [request], REPEATABLE).then(receivedAnswer, () => ({ type: 'BUSY' })),
     },
     proofs: {
       // After a failover a nonce may be spent or not: the client asks for another.
-      spend: (use) => call<SpendResult>('spendNonce', [use], false).catch(unlessNoLeader),
-      prove: (keyId, address) =>
-        call<Awaited<ReturnType<ProofStore['prove']>>>('proveAddress', [keyId, address], REPEATABLE).catch(
-          unlessNoLeader,
-        ),
-      signOut: (session) =>
-        call<Awaited<ReturnType<ProofStore['signOut']>>>('signOut', [session], REPEATABLE).catch(unlessNoLeader),
-      addSelfKey: (added) =>
-        call<Awaited<ReturnType<ProofStore['addSelfKey']>>>('addSelfKey', [added], REPEATABLE).catch(unlessNoLeader),
-      noteUses: (uses) =>
-        call<Awaited<ReturnType<ProofStore['noteUses']>>>('noteKeyUses', [uses], REPEATABLE).catch(unlessNoLeader),
+      spend: (use) => call('spendNonce', [use], false).catch(unlessNoLeader),
+      prove: (keyId, address) => call('proveAddress', [keyId, address], REPEATABLE).catch(unlessNoLeader),
+      signOut: (session) => call('signOut', [session], REPEATABLE).catch(unlessNoLeader),
+      addSelfKey: (added) => call('addSelfKey', [added], REPEATABLE).catch(unlessNoLeader),
+      noteUses: (uses) => call('noteKeyUses', [uses], REPEATABLE).catch(unlessNoLeader),
     },
     operatorAddress: () => watch.news?.wallet ?? null,
     ready,

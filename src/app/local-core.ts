@@ -1,4 +1,11 @@
+import { privateKeyToAddress } from 'viem/accounts';
+import type { Profile } from '../chain/contracts/deployments.js';
+import type { IntentLog } from '../chain/wallet/intent-log.js';
+import type { OperatorAccount } from '../chain/wallet/open-wallets.js';
+import type { Settings } from '../config/setting-table.js';
+import { walletTerms } from '../config/wallet-key.js';
 import { ExpiryTimer } from '../engine/expiry-timer.js';
+import type { Hex } from '../engine/quote.js';
 import { EngineTime, Sequencer } from '../engine/sequencer.js';
 import { GasBudget, OperatorCaps } from '../quota/gas-budget.js';
 import { RfqDesk } from '../rfq/rfq-desk.js';
@@ -13,6 +20,23 @@ import type { Chains } from './chains.js';
 import { type Core, staleness } from './core.js';
 import { measuredPublishing } from './metrics-wiring.js';
 import type { CoreOptions } from './service-options.js';
+
+/**
+ * The operator's account: its key, and what it means to send. Two chains have two lines of nonces; where both roles are
+ * one chain they share it. `openIntents`: of this wallet on that chain.
+ */
+export async function operatorAccount(
+  privateKey: Hex,
+  { settlement, stream }: Profile,
+  settings: Settings,
+  openIntents: (chainId: number, address: Hex) => IntentLog | Promise<IntentLog>,
+): Promise<OperatorAccount> {
+  const address = privateKeyToAddress(privateKey);
+  const ofSettlement = await openIntents(settlement.chainId, address);
+  const isOneChain = stream.chainId === settlement.chainId;
+  const ofStream = isOneChain ? ofSettlement : await openIntents(stream.chainId, address);
+  return { privateKey, intents: { settlement: ofSettlement, stream: ofStream }, ...walletTerms(settings) };
+}
 
 /** A core whose engine is this process's own, with what reads and writes the chains. */
 export interface LocalCore extends Core {

@@ -6,6 +6,7 @@ import { KeyStore } from '../../src/auth/key-store.js';
 import { type Profile, readIdentity } from '../../src/chain/contracts/deployments.js';
 import type { HttpRpc } from '../../src/chain/rpc/rpc-client.js';
 import { ClusterKeyFiles } from '../../src/cluster/kept-values.js';
+import { effectiveQuotas } from '../../src/config/effective-limits.js';
 import type { Limits } from '../../src/config/limits.js';
 import {
   type Settings,
@@ -18,8 +19,8 @@ import type { ChainRole } from '../../src/engine/command.js';
 import type { Engine } from '../../src/engine/engine.js';
 import type { Hex } from '../../src/engine/quote.js';
 import { TIERS } from '../../src/auth/key-file.js';
+import { Quotas } from '../../src/quota/rate-limits.js';
 import { spareDescriptors, systemClock, systemRandom } from '../../src/system/clock.js';
-import { privateKeyToAddress } from 'viem/accounts';
 import type { TestServiceOptions } from '../e2e/running-service.js';
 import { connectTo, natsServers } from './nats-servers.js';
 
@@ -94,7 +95,8 @@ export async function startBehindGateway(given: BehindGatewayOptions): Promise<B
         metrics: null,
         cluster: engineCluster,
         identity,
-        wallet: walletKey === null ? null : { privateKey: walletKey, address: privateKeyToAddress(walletKey) },
+        walletKey,
+        quotas: new Quotas(effectiveQuotas(settings), limits.answerBurstSeconds, () => undefined),
         version: 'test',
         onFault,
         stopping,

@@ -8,6 +8,9 @@ import { promisify } from 'node:util';
 import { type ClusterConnection, connectCluster } from '../../src/cluster/connection.js';
 import { callRoll, type MemberInfo } from '../../src/cluster/members.js';
 import type { Hex, PoolKey } from '../../src/engine/quote.js';
+import { nodeDiskAt } from '../../src/persistence/disk/node-disk.js';
+import { type LogReport, verifyLog } from '../../src/persistence/recovery/log-tools.js';
+import { silent } from '../simulation/simulated-log.js';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const PROGRAM = path.join(root, 'dist/src/cli/quotebook.js');
@@ -134,11 +137,11 @@ export class ClusterProcess {
     });
   }
 
-  /** Ends a gateway in order; resolves when the one that follows it is ready for clients. */
-  async restartGateway(place: number): Promise<void> {
+  /** Ends a gateway, in order by default; resolves when the one that follows it is ready for clients. */
+  async restartGateway(place: number, signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
     const before = this.ready.gateways[place];
     if (before === undefined) throw new Error(`there is no gateway ${place}`);
-    process.kill(before.pid, 'SIGTERM');
+    process.kill(before.pid, signal);
     await this.#until(`gateway ${place + 1} again`, async () => {
       const now = this.ready.gateways[place];
       if (now === undefined || now.pid === before.pid) return null;
@@ -146,10 +149,10 @@ export class ClusterProcess {
     });
   }
 
-  /** Ends a standby in order; resolves when the one that follows it has all of the log. */
-  async restartStandby(member: string): Promise<void> {
+  /** Ends a standby, in order by default; resolves when the one that follows it has all of the log. */
+  async restartStandby(member: string, signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
     const before = this.ready.engines.find((engine) => engine.member === member)?.pid ?? 0;
-    process.kill(before, 'SIGTERM');
+    process.kill(before, signal);
     await this.engineFollows(member, before);
   }
 
@@ -162,12 +165,29 @@ export class ClusterProcess {
     });
   }
 
+  /** What each engine's own log comes to, once all members have come equally far. Nobody may write meanwhile. */
+  async engineReports(): Promise<readonly LogReport[]> {
+    return this.#until('one last record of all members', async () => {
+      const { engines, gateways } = this.ready;
+      const disks = engines.map(({ member }) => nodeDiskAt(this.engineDirectory(member)));
+      const reports = await Promise.all(disks.map((disk) => verifyLog(disk, silent)));
+      const members = await this.members();
+      const last = [...reports.map(({ lastIndex }) => lastIndex), ...members.map(({ index }) => index)];
+      const isLevel = members.length === engines.length + gateways.length && new Set(last).size === 1;
+      return isLevel ? reports : null;
+    });
+  }
+
   async #until<Value>(what: string, look: () => Promise<Value | null>): Promise<Value> {
     const untilMs = performance.now() + CHANGE_MS;
     for (;;) {
-      const found = await look().catch(() => null);
+      let cause: unknown = null;
+      const found = await look().catch((error: unknown) => {
+        cause = error;
+        return null;
+      });
       if (found !== null) return found;
-      if (performance.now() > untilMs) throw new Error(`there is not ${what} in time: ${this.said}`);
+      if (performance.now() > untilMs) throw new Error(`there is not ${what} in time: ${this.said}`, { cause });
       await pause(50);
     }
   }

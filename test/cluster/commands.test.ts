@@ -1,13 +1,22 @@
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
 import t from 'tap';
+import { privateKeyToAccount } from 'viem/accounts';
 import type { ClusterStatus } from '../../src/app/cluster-roles.js';
+import { signRestore, signWithdrawal } from '../../src/client/sign-withdrawal.js';
+import type { Hex } from '../../src/engine/quote.js';
+import { signQuote, type WireQuote } from '../e2e/maker.js';
+import { RestClient } from '../e2e/rest-client.js';
 import { SocketClient } from '../e2e/socket-client.js';
+import { untilAnswer } from '../until.js';
 import { ClusterProcess } from './cluster-process.js';
 
 /** The goal is of an idle machine; a busy one gets more time here. */
 const PATIENCE = Number(process.env.QUOTEBOOK_PATIENCE ?? 4);
 const REVOKED_MS = 5_000;
 
-const cluster = await ClusterProcess.start();
+const settingsFile = path.join(t.testdir({ 'quotebook.json': '{}' }), 'quotebook.json');
+const cluster = await ClusterProcess.start(['--config', settingsFile]);
 t.teardown(() => cluster.remove());
 t.teardown(() => cluster.stop());
 
@@ -46,7 +55,7 @@ await t.test('`quotebook cluster status` lists the members and the replicas of t
   const { member, term } = await cluster.leader();
   const { code, stdout } = await cluster.run(['cluster', 'status', '--format', 'json']);
   t.equal(code, 0, 'there is a leader');
-  const { members, stream } = JSON.parse(stdout) as ClusterStatus;
+  const { members, stream, servers } = JSON.parse(stdout) as ClusterStatus;
   const { engines, gateways, nats } = cluster.ready;
   const roles = engines.map((engine) => ({
     member: engine.member,
@@ -61,4 +70,72 @@ await t.test('`quotebook cluster status` lists the members and the replicas of t
     [...roles, ...ofGateways],
   );
   t.match(stream, { replicas: nats.length, currentReplicas: nats.length, natsLeader: /^n\d$/ });
+  t.strictSame(
+    servers.map(({ syncs }) => syncs),
+    nats.map(() => true),
+  );
+});
+
+const [, maker] = cluster.ready.accounts;
+const [pool] = cluster.ready.pools;
+if (maker === undefined || pool === undefined) throw new Error('the local chain has accounts and pools');
+
+const offered = { ...pool, poolKey: { ...pool.poolKey, strike: BigInt(pool.poolKey.strike) } };
+const quote = (): Promise<WireQuote> => signQuote(maker.privateKey, offered, {}, cluster.ready.chainId);
+
+/** Of the last gateway. */
+function client(): RestClient {
+  const { gateways, apiKey } = cluster.ready;
+  return new RestClient(gateways.at(-1)?.httpUrl ?? '', apiKey);
+}
+
+/** Resolves when an engine leads in another term. */
+async function nextLeader(before: { readonly term: number }): Promise<void> {
+  await untilAnswer(
+    () => cluster.leader(),
+    ({ term }) => term > before.term,
+  );
+}
+
+/** The answer to another quote, once it has this status: until then there may be no leader, or settings may be old. */
+async function posted(status: number) {
+  return untilAnswer(
+    async () => client().post('/quotes', [await quote()]),
+    (answer) => answer.status === status,
+  );
+}
+
+await t.test('the leader takes over quotas that change in the settings file, and so does the next one', async (t) => {
+  await posted(201);
+  await writeFile(settingsFile, JSON.stringify({ paidQuotesPerDay: 1 }));
+  const refused = await posted(429);
+  const DAY = /^8[56]\d{3}$/;
+  t.match(refused.headers.get('retry-after'), DAY, 'it is the quota of a day');
+  const leader = await cluster.leader();
+  t.match((await cluster.run(['cluster', 'step-down'])).stdout, 'steps down');
+  await nextLeader(leader);
+  const again = await posted(429);
+  t.match(again.headers.get('retry-after'), DAY, 'which the standby had taken over, with what the key has used');
+  await writeFile(settingsFile, '{}');
+  await posted(201);
+});
+
+await t.test('a withdrawn quote is withdrawn under the next leader, who restores it', async (t) => {
+  const { body } = await posted(201);
+  const [{ quoteId }] = body.created as [{ readonly quoteId: Hex }];
+  const signer = privateKeyToAccount(maker.privateKey);
+  const chainId = `${cluster.ready.chainId}`;
+  const terms = (nonce: bigint) => ({ quoteIds: [quoteId], nonce, deadline: Math.floor(Date.now() / 1000) + 300 });
+  const shown = async () => (await client().get(`/orders?quoteIds[]=${quoteId}`)).body;
+  const withdrawal = await signWithdrawal(signer, chainId, terms(1n));
+  t.match(await client().send('DELETE', '/quotes', withdrawal), { status: 200, body: { withdrawn: [quoteId] } });
+  const leader = await cluster.leader();
+  process.kill(leader.pid, 'SIGKILL');
+  await nextLeader(leader);
+  await posted(201);
+  t.match(await shown(), { validQuotes: [], invalidQuotes: [] });
+  t.match(await client().send('DELETE', '/quotes', withdrawal), { status: 409 }, 'its nonce is spent');
+  const restore = await signRestore(signer, chainId, terms(2n));
+  t.match(await client().post('/quotes/restore', restore), { status: 200, body: { restored: [quoteId] } });
+  t.match(await shown(), { validQuotes: [{ quoteId }] });
 });

@@ -1,0 +1,103 @@
+import type { ProofStore } from '../auth/proof-store.js';
+import type { CallResult } from '../chain/contracts/abi-encoding.js';
+import { isChainFailure } from '../chain/contracts/contract-errors.js';
+import type { Order } from '../engine/quote.js';
+import type { PublishResult } from '../http/publish-route.js';
+import type { OperatorTrading } from '../http/trading-routes.js';
+import type { PastAnswer, PastRequest } from '../past/questions.js';
+import type { LocalCore } from './local-core.js';
+
+/**
+ * Calls that gateways may send to the leader, by name. A gateway may be older or newer than the leader: a call keeps its
+ * name, its arguments and its result.
+ */
+export function leaderCalls(
+  { publishing, withdrawals, protections, optionServices, rfqs, settlement, accounts, past }: LocalCore,
+  maxPayload: number,
+  proofs: ProofStore,
+) {
+  const services = (): NonNullable<typeof optionServices> => {
+    if (optionServices === null) throw new Error('the leader has no wallet');
+    return optionServices;
+  };
+  return {
+    async publish(...args: Parameters<typeof publishing.submit>): Promise<PublishResult> {
+      const result = await publishing.submit(...args);
+      if (result.type !== 'ANSWERED') return result;
+      const items = result.items.map((item) => (item.type === 'FAILED' ? item : { ...item, order: plain(item.order) }));
+      return { ...result, items };
+    },
+    dryRun: (...args: Parameters<typeof publishing.dryRun>) => publishing.dryRun(...args),
+    deploy: (...args: Parameters<NonNullable<typeof optionServices>['deployments']['deploy']>) =>
+      services().deployments.deploy(...args),
+    settle: (...args: Parameters<NonNullable<typeof optionServices>['settlements']['settle']>) =>
+      services().settlements.settle(...args),
+    exercise: (...args: Parameters<NonNullable<typeof optionServices>['settlements']['exercise']>) =>
+      services().settlements.exercise(...args),
+    annihilate: (...args: Parameters<NonNullable<typeof optionServices>['settlements']['annihilate']>) =>
+      services().settlements.annihilate(...args),
+    vaultQuote: (...args: Parameters<NonNullable<typeof optionServices>['vaults']['quote']>) =>
+      services().vaults.quote(...args),
+    fillQuotes: (...args: Parameters<OperatorTrading['fill']>) => services().trading.fill(...args),
+    cancelQuotes: (...args: Parameters<OperatorTrading['cancel']>) => services().trading.cancel(...args),
+    approve: (...args: Parameters<OperatorTrading['approve']>) => services().trading.approve(...args),
+    vaultTrade: (...args: Parameters<OperatorTrading['tradeWithVault']>) => services().trading.tradeWithVault(...args),
+    signQuotes: (...args: Parameters<OperatorTrading['sign']>) => services().trading.sign(...args),
+    poolAddressOf: (...args: Parameters<typeof rfqs.poolAddressOf>) => rfqs.poolAddressOf(...args),
+    /** Null: the chain gave no answer. */
+    async multicall(calls: Parameters<typeof settlement.multicall>[0]): Promise<CallResult[] | null> {
+      try {
+        return await settlement.multicall(calls);
+      } catch (error) {
+        if (isChainFailure(error)) return null;
+        throw error;
+      }
+    },
+    collateralBalances: (...args: Parameters<typeof accounts.collateral>) => accounts.collateral(...args),
+    nativeBalance: (...args: Parameters<typeof accounts.native>) => accounts.native(...args),
+    optionBalances: (...args: Parameters<typeof accounts.options>) => accounts.options(...args),
+    withdrawQuotes: (...args: Parameters<typeof withdrawals.withdraw>) => withdrawals.withdraw(...args),
+    restoreQuotes: (...args: Parameters<typeof withdrawals.restore>) => withdrawals.restore(...args),
+    protect: (...args: Parameters<typeof protections.ask>) => protections.ask(...args),
+    publishRfq: (...args: Parameters<typeof rfqs.publish>) => rfqs.publish(...args),
+    openRfq: (...args: Parameters<typeof rfqs.open>) => rfqs.open(...args),
+    cancelRfq: (...args: Parameters<typeof rfqs.cancel>) => rfqs.cancel(...args),
+    async past(request: PastRequest): Promise<SentAnswer> {
+      if (past === null) throw new Error('the leader keeps no log');
+      return sentAnswer(await past.ask(request), maxPayload);
+    },
+    spendNonce: (...args: Parameters<ProofStore['spend']>) => proofs.spend(...args),
+    proveAddress: (...args: Parameters<ProofStore['prove']>) => proofs.prove(...args),
+    signOut: (...args: Parameters<ProofStore['signOut']>) => proofs.signOut(...args),
+    addSelfKey: (...args: Parameters<ProofStore['addSelfKey']>) => proofs.addSelfKey(...args),
+    noteKeyUses: (...args: Parameters<ProofStore['noteUses']>) => proofs.noteUses(...args),
+  };
+}
+
+/** Names, arguments and results, as gateways call them. */
+export type LeaderCalls = ReturnType<typeof leaderCalls>;
+
+/** The engine's own order knows its place in the book. */
+function plain({ quote, fillableSize, state, reason }: Order): Order {
+  return { quote, fillableSize, state, reason };
+}
+
+/** An answer about the past as a leader sends it to a gateway, its body in base64. */
+type SentAnswer =
+  | (Omit<Extract<PastAnswer, { readonly type: 'FOUND' }>, 'body'> & { readonly body: string })
+  | Exclude<PastAnswer, { readonly type: 'FOUND' }>;
+
+/** `maxBytes`: of a message. */
+function sentAnswer(answer: PastAnswer, maxBytes: number): SentAnswer {
+  if (answer.type !== 'FOUND') return answer;
+  const body = Buffer.from(answer.body).toString('base64');
+  return body.length > maxBytes - ANSWER_ROOM_BYTES ? { type: 'TOO_LARGE' } : { ...answer, body };
+}
+
+/** In a message, for what is not the answer's body. */
+const ANSWER_ROOM_BYTES = 4 << 10;
+
+/** As the gateway answers its client. */
+export function receivedAnswer(answer: SentAnswer): PastAnswer {
+  return answer.type === 'FOUND' ? { ...answer, body: Buffer.from(answer.body, 'base64') } : answer;
+}
