@@ -92,7 +92,7 @@ t.test('members and servers that packets do not reach: nothing is lost, and stal
     serverMs.push(await history.acknowledgedAfter(performance.now()));
   }
   await history.stop();
-  await checkFaults(t, history, [
+  await checkFaults(t, cluster, history, [
     { what: 'the leading engine cut off by dropped packets', ms: engineMs, goalMs: FAILOVER_MS },
     { what: 'a gateway cut off says that it is stale after', ms: staleMs, goalMs: STALE_MS },
     { what: 'a gateway cut off: a write at another', ms: otherMs, goalMs: null },

@@ -1,5 +1,6 @@
 import { appendFileSync } from 'node:fs';
 import type { Test } from 'tap';
+import type { ClusterProcess } from './cluster-process.js';
 import type { History } from './history.js';
 
 /** The goals are of an idle machine; a busy one gets more time here, and the times are printed. */
@@ -14,10 +15,16 @@ export interface FaultTimes {
 }
 
 /**
- * Checks what the clients saw, and that goals were reached. Prints the times first, also where a promise was broken:
- * as comments, and into the file that `npm run test:cluster:long` prints when all tests have run.
+ * Checks what the clients saw, that the engines have the same state, and that goals were reached. Prints the times
+ * first, also where a promise was broken: as comments, and into the file that `npm run test:cluster:long` prints when
+ * all tests have run.
  */
-export async function checkFaults(t: Test, history: History, times: readonly FaultTimes[]): Promise<void> {
+export async function checkFaults(
+  t: Test,
+  cluster: Pick<ClusterProcess, 'engineReports'>,
+  history: History,
+  times: readonly FaultTimes[],
+): Promise<void> {
   const startMs = performance.now();
   const broken = await history.check().catch((error: unknown) => [`the history was not checked: ${String(error)}`]);
   const found = broken.length === 0 ? 'no promise was broken' : `broken: ${broken.join('; ')}`;
@@ -27,6 +34,11 @@ export async function checkFaults(t: Test, history: History, times: readonly Fau
   const file = process.env.QUOTEBOOK_FAULT_TABLE;
   if (file !== undefined) appendFileSync(file, `${table}\n`);
   t.strictSame(broken, [], 'no promise was broken');
+  const [first, ...others] = await cluster.engineReports();
+  t.ok(first !== undefined && first.lastIndex > 0 && others.length > 0, 'there are engines, and they have records');
+  for (const { epoch, lastIndex, stateHash } of others) {
+    t.match(first, { epoch, lastIndex, stateHash }, `the engines hash alike at record ${lastIndex}`);
+  }
   for (const { what, ms, goalMs } of times) {
     const longestMs = Math.max(...ms);
     if (goalMs !== null) t.ok(ms.length > 0 && longestMs <= PATIENCE * goalMs, `${what}: ${longestMs} ms at most`);

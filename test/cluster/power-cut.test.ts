@@ -40,6 +40,8 @@ t.test(`all three NATS servers lose their power ${CUTS} times: nothing is lost`,
     backMs.push(await history.acknowledgedAfter(startMs));
   }
   await history.stop();
-  await checkFaults(t, history, [{ what: 'all three NATS servers lose their power', ms: backMs, goalMs: null }]);
+  await checkFaults(t, cluster, history, [
+    { what: 'all three NATS servers lose their power', ms: backMs, goalMs: null },
+  ]);
   t.ok(history.acknowledged.length > 10 * CUTS, 'there was load');
 });

@@ -55,6 +55,6 @@ t.test('all members are restarted under load, in the documented order: nothing i
     ms,
     goalMs: FAILOVER_MS,
   }));
-  await checkFaults(t, history, rows);
+  await checkFaults(t, cluster, history, rows);
   t.ok(history.acknowledged.length > 50);
 });
