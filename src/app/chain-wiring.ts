@@ -35,114 +35,52 @@ import type { CoreOptions } from './service-options.js';
 import type { Chains, ChainsOptions } from './chains.js';
 
 export function openChains(options: ChainsOptions): Chains {
-  const { profile, rpc, book, clock, random, limits, signatures, checks, readSoFar } = options;
+  const { profile, rpc, clock, random, limits, readSoFar } = options;
   const { contracts } = profile;
-  const multicall = multicallLimits(limits);
-  const breaker = new ContractBreaker(
-    clock,
-    {
-      contracts: limits.trippedContracts,
-      pauseMs: limits.contractPauseMs,
-      maxPauseMs: limits.contractMaxPauseMs,
-      probeGapMs: limits.contractProbeGapMs,
-    },
-    (call) => settlement.isAnswered(call),
-    (contract) => {
-      settlementFollower.recheck(contract);
-      follower.wake();
-    },
-  );
-  const multicall3 = contracts.multicall3?.address ?? null;
-  const settlement: ChainReader = new ChainReader(rpc.settlement, multicall3, multicall, breaker);
-  const stream = new ChainReader(rpc.stream, null, multicall);
+  const { settlement, stream, breaker } = openReaders(options, (contract) => {
+    followers.settlement.recheck(contract);
+    follower.wake();
+  });
+  const readers = { settlement, stream };
   const pools = new PoolAddresses(settlement, contracts.poolFactory.address, limits.poolCache);
-  const poolFactory = contracts.poolFactory.address;
-  const dryRun = new DeploymentDryRun(settlement, poolFactory, clock, {
-    gas: limits.rpcGasPerDeployment,
-    inFlight: limits.rpcBatchesInFlight,
-    remembered: limits.deploymentDryRuns,
-    maxAgeMs: limits.sweepMs,
-  });
-  const undeployed = new UndeployedPools(settlement, poolFactory, contracts.erc20Router.address, dryRun);
-  const states = new QuoteStates(settlement, undeployed, clock, {
-    statesPerSlice: limits.statesPerSlice,
-    slicesInFlight: limits.stateSlicesInFlight,
-  });
-  const health = { settlement: watched('settlement'), stream: watched('stream') };
+  const states = openStates(options, settlement);
+  const health = { settlement: openHealth(options, 'settlement'), stream: openHealth(options, 'stream') };
+  const heads = { settlement: heardHeads(options), stream: heardHeads(options) };
+  const windows = openWindows(options, readers, health);
   const wallets = openWallets(options);
-  const balances = wallets && { settlement: balanceOf(wallets, 'settlement'), stream: balanceOf(wallets, 'stream') };
+  const balances = wallets && {
+    settlement: openBalance(options, wallets, 'settlement'),
+    stream: openBalance(options, wallets, 'stream'),
+  };
   const publisher =
     wallets &&
-    new QuotePublisher(
-      wallets.stream,
-      contracts.orderbookStream.address,
-      clock,
-      limits,
-      ({ blockNumber }) => {
-        // Where the reader has seen that block or a later one, it reads it or has read it.
-        if (blockNumber <= (health.stream.status().head?.number ?? -1)) return;
+    openPublisher(options, wallets.stream, {
+      newest: () => health.stream.status().head?.number ?? -1,
+      readTo: () => readTo('stream')?.blockNumber ?? -1,
+      lookNow() {
         heads.stream.askAgain();
         follower.wake();
       },
-      (blockNumber) => {
+      readAgain(blockNumber) {
         const isRead = windows.stream.readAgain(blockNumber);
         follower.wake();
         return isRead;
       },
-      (blockNumber) => (readTo('stream')?.blockNumber ?? -1) >= blockNumber,
-      (quote) => dueSecond(quote) <= options.nowSeconds(),
-      options.publications,
-    );
-  const prefetch = new StatePrefetch(states, () => publisher?.awaited() ?? [], limits.statesPerSlice);
-
-  const heads = { settlement: heardHeads(), stream: heardHeads() };
-  const early = new EarlyEvents(limits.earlyEvents);
-  const windows = {
-    settlement: openWindow('settlement', settlement, watchedSettlement(book, contracts.poolFactory.address)),
-    stream: openWindow('stream', stream, watchedStream(contracts.orderbookStream.address)),
-  };
-  const submitter = new CommandSubmitter(book, clock, limits.journalRetryMs);
-  const settlementFollower: SettlementFollower = new SettlementFollower(
-    settlement,
-    openCursor('settlement', settlement, () => Promise.resolve(contracts.poolFactory.startBlock)),
-    book,
-    submitter,
-    windows.settlement,
+    });
+  const submitter = new CommandSubmitter(options.book, clock, limits.journalRetryMs);
+  const followers = openFollowers(options, {
+    readers,
+    cursors: {
+      settlement: openCursor('settlement', () => Promise.resolve(contracts.poolFactory.startBlock)),
+      stream: openCursor('stream', () => firstStreamBlock(profile, stream)),
+    },
+    windows,
+    pools,
     states,
-    prefetch,
     breaker,
-    early,
-    options.onIgnoredEvent,
-    {
-      poolFactory: contracts.poolFactory.address,
-      resumeAfter: resumeAfter(readSoFar.position('settlement')),
-      reportEveryBlocks: limits.positionEveryBlocks,
-      reorgDepth: limits.reorgDepth,
-      restatedPerCommand: limits.restatedPerCommand,
-      touchedSlice: limits.touchedSlice,
-      blocksInFlight: limits.rpcBlocksInFlight,
-    },
-  );
-  const streamFollower = new StreamFollower(
-    stream,
-    openCursor('stream', stream, () => firstStreamBlock(profile, stream)),
-    book,
     submitter,
-    new PublicationCheck(book, pools, signatures, checks, clock, options.nowSeconds, limits.checksPerTurn),
-    prefetch,
-    early,
-    windows.stream,
-    {
-      onSettled: (quoteId, refusal) => publisher?.settle(quoteId, refusal),
-      onRefused: options.onRefusedEvent,
-      beforeEntry: () => settlementFollower.reportBlock(),
-    },
-    {
-      resumeAfter: resumeAfter(readSoFar.position('stream')),
-      reportEveryBlocks: limits.positionEveryBlocks,
-      blocksInFlight: limits.rpcBlocksInFlight,
-    },
-  );
+    publisher,
+  });
   const pace = {
     pollMs: limits.chainPollMs,
     backoffMs: limits.chainBackoffMs,
@@ -151,10 +89,10 @@ export function openChains(options: ChainsOptions): Chains {
     sweepSlice: limits.sweepSlice,
     stopGraceMs: limits.chainStopMs,
   };
-  const refusing = new EndpointSwitch(rpc, { settlement, stream }, clock, limits.lowerHeadMs);
+  const refusing = new EndpointSwitch(rpc, readers, clock, limits.lowerHeadMs);
   const follower: BookFollower = new BookFollower(
-    settlementFollower,
-    streamFollower,
+    followers.settlement,
+    followers.stream,
     options.known,
     submitter,
     clock,
@@ -164,7 +102,7 @@ export function openChains(options: ChainsOptions): Chains {
   );
   const settlementWallet = wallets?.settlement ?? null;
   const spending = wallets && { settlement: wallets.settlement.spending, stream: wallets.stream.spending };
-  const hasWaiting = (): boolean => settlementFollower.hasWaiting;
+  const hasWaiting = (): boolean => followers.settlement.hasWaiting;
   const ofWallets = { publisher, settlementWallet, spending, balances };
   return { follower, health, heads, settlement, pools, states, ...ofWallets, readTo, hasWaiting, stop };
 
@@ -177,71 +115,16 @@ export function openChains(options: ChainsOptions): Chains {
   }
 
   function readTo(role: ChainRole): BlockId | null {
-    return role === 'settlement' ? settlementFollower.position : streamFollower.position;
+    return followers[role].position;
   }
 
-  function balanceOf(wallets: Readonly<Record<ChainRole, Wallet>>, role: ChainRole): WalletBalance {
-    return new WalletBalance(rpc[role], wallets[role].address, clock, limits.walletBalanceMs);
-  }
-
-  function watched(role: ChainRole): ChainHealth {
-    return new ChainHealth(role, clock, limits.chainSilenceMs, profile[role].maxHeadAgeSeconds);
-  }
-
-  function openCursor(role: ChainRole, reader: ChainReader, firstBlock: () => Promise<number>): ChainCursor {
+  function openCursor(role: ChainRole, firstBlock: () => Promise<number>): ChainCursor {
     const { reorgDepth, logRangeBlocks: maxRange, lowerHeadMs, rpcBlocksInFlight: blocksInFlight } = limits;
     const { confirmations, rereadBlocks } = profile[role];
     const ranges = { reorgDepth, maxRange, nearBlocks: Math.max(1, rereadBlocks), blocksInFlight };
     const cursor: CursorOptions = { firstBlock, confirmations, lowerHeadMs, ...ranges };
     const resume = resumeFrom(readSoFar.position(role), readSoFar.trail(role));
-    return new ChainCursor(reader, cursor, resume, clock, headListener(role), heads[role]);
-  }
-
-  function heardHeads(): HeardHeads {
-    // A chain counts as silent after twice as long.
-    return new HeardHeads(clock, { checkMs: limits.chainSilenceMs / 2, lagMs: limits.lowerHeadMs });
-  }
-
-  function openWindow(role: ChainRole, reader: ChainReader, watched: WatchedLogs): LogWindow {
-    const ofRole = rpc[role];
-    const second = new ChainReader(
-      { request: (args) => ofRole.requestFromAnother?.(args) ?? ofRole.request(args) },
-      null,
-      multicall,
-    );
-    const {
-      rereadMs,
-      lowerHeadMs: patienceMs,
-      verifyBlocks,
-      verifyMs,
-      logsPerVerifyRequest,
-      rememberedLogs,
-      rpcBlocksInFlight,
-    } = limits;
-    const window = {
-      rereadMs,
-      patienceMs,
-      verifyBlocks,
-      verifyMs,
-      logsPerVerifyRequest,
-      hintsMs: limits.chainPollMs,
-      mostLogs: rememberedLogs,
-    };
-    const { rereadBlocks } = profile[role];
-    const { trail, isPartial } = resumeFrom(readSoFar.position(role), readSoFar.trail(role));
-    return new LogWindow(
-      reader,
-      second,
-      watched,
-      clock,
-      { ...window, rereadBlocks, blocksInFlight: rpcBlocksInFlight },
-      trail.at(isPartial ? -2 : -1) ?? null,
-      {
-        onLate: (events) => options.onLateLogs(role, events),
-        onLacking: () => rpc[role].preferAnother?.(),
-        onDoubt: (why) => health[role].doubt(why),
-      },
-    );
+    return new ChainCursor(readers[role], cursor, resume, clock, headListener(role), heads[role]);
   }
 
   function headListener(role: ChainRole) {
@@ -281,6 +164,187 @@ export function openChains(options: ChainsOptions): Chains {
     breaker.stop();
     await follower.stop();
   }
+}
+
+type OfRoles<T> = Readonly<Record<ChainRole, T>>;
+
+/** What asks the nodes. `onAnswering`: a contract that was left alone for a while is answering again. */
+function openReaders({ profile, rpc, clock, limits }: ChainsOptions, onAnswering: (contract: Hex) => void) {
+  const multicall = multicallLimits(limits);
+  const breaker = new ContractBreaker(
+    clock,
+    {
+      contracts: limits.trippedContracts,
+      pauseMs: limits.contractPauseMs,
+      maxPauseMs: limits.contractMaxPauseMs,
+      probeGapMs: limits.contractProbeGapMs,
+    },
+    (call) => settlement.isAnswered(call),
+    onAnswering,
+  );
+  const multicall3 = profile.contracts.multicall3?.address ?? null;
+  const settlement: ChainReader = new ChainReader(rpc.settlement, multicall3, multicall, breaker);
+  const stream = new ChainReader(rpc.stream, null, multicall);
+  return { settlement, stream, breaker };
+}
+
+/** What the settlement chain says of quotes. */
+function openStates({ profile: { contracts }, clock, limits }: ChainsOptions, settlement: ChainReader): QuoteStates {
+  const poolFactory = contracts.poolFactory.address;
+  const dryRun = new DeploymentDryRun(settlement, poolFactory, clock, {
+    gas: limits.rpcGasPerDeployment,
+    inFlight: limits.rpcBatchesInFlight,
+    remembered: limits.deploymentDryRuns,
+    maxAgeMs: limits.sweepMs,
+  });
+  const undeployed = new UndeployedPools(settlement, poolFactory, contracts.erc20Router.address, dryRun);
+  return new QuoteStates(settlement, undeployed, clock, {
+    statesPerSlice: limits.statesPerSlice,
+    slicesInFlight: limits.stateSlicesInFlight,
+  });
+}
+
+function openHealth({ profile, clock, limits }: ChainsOptions, role: ChainRole): ChainHealth {
+  return new ChainHealth(role, clock, limits.chainSilenceMs, profile[role].maxHeadAgeSeconds);
+}
+
+function heardHeads({ clock, limits }: ChainsOptions): HeardHeads {
+  // A chain counts as silent after twice as long.
+  return new HeardHeads(clock, { checkMs: limits.chainSilenceMs / 2, lagMs: limits.lowerHeadMs });
+}
+
+/** The logs of the blocks near each chain's head. */
+function openWindows(options: ChainsOptions, readers: OfRoles<ChainReader>, health: OfRoles<ChainHealth>) {
+  const { profile, rpc, book, clock, limits, readSoFar } = options;
+  const { poolFactory, orderbookStream } = profile.contracts;
+  const open = (role: ChainRole, watched: WatchedLogs): LogWindow => {
+    const ofRole = rpc[role];
+    const second = new ChainReader(
+      { request: (args) => ofRole.requestFromAnother?.(args) ?? ofRole.request(args) },
+      null,
+      multicallLimits(limits),
+    );
+    const { trail, isPartial } = resumeFrom(readSoFar.position(role), readSoFar.trail(role));
+    return new LogWindow(
+      readers[role],
+      second,
+      watched,
+      clock,
+      {
+        rereadMs: limits.rereadMs,
+        patienceMs: limits.lowerHeadMs,
+        verifyBlocks: limits.verifyBlocks,
+        verifyMs: limits.verifyMs,
+        logsPerVerifyRequest: limits.logsPerVerifyRequest,
+        hintsMs: limits.chainPollMs,
+        mostLogs: limits.rememberedLogs,
+        rereadBlocks: profile[role].rereadBlocks,
+        blocksInFlight: limits.rpcBlocksInFlight,
+      },
+      trail.at(isPartial ? -2 : -1) ?? null,
+      {
+        onLate: (events) => options.onLateLogs(role, events),
+        onLacking: () => rpc[role].preferAnother?.(),
+        onDoubt: (why) => health[role].doubt(why),
+      },
+    );
+  };
+  return {
+    settlement: open('settlement', watchedSettlement(book, poolFactory.address)),
+    stream: open('stream', watchedStream(orderbookStream.address)),
+  };
+}
+
+function openBalance({ rpc, clock, limits }: ChainsOptions, wallets: OfRoles<Wallet>, role: ChainRole): WalletBalance {
+  return new WalletBalance(rpc[role], wallets[role].address, clock, limits.walletBalanceMs);
+}
+
+/** How far the stream chain is read, for the publisher; blocks by number, -1 before the first. */
+interface StreamReading {
+  /** The newest block that was seen. */
+  newest(): number;
+  /** The last block that was read. */
+  readTo(): number;
+  /** Reads up to a block that was not seen yet. */
+  lookNow(): void;
+  /** Resolves when the block was read once more. */
+  readAgain(blockNumber: number): Promise<void>;
+}
+
+function openPublisher(options: ChainsOptions, wallet: Wallet, reading: StreamReading): QuotePublisher {
+  return new QuotePublisher({
+    wallet,
+    orderbookStream: options.profile.contracts.orderbookStream.address,
+    clock: options.clock,
+    limits: options.limits,
+    onMined({ blockNumber }) {
+      // Where the reader has seen that block or a later one, it reads it or has read it.
+      if (blockNumber > reading.newest()) reading.lookNow();
+    },
+    readAgain: (blockNumber) => reading.readAgain(blockNumber),
+    isRead: (blockNumber) => reading.readTo() >= blockNumber,
+    isDue: (quote) => dueSecond(quote) <= options.nowSeconds(),
+    watch: options.publications,
+  });
+}
+
+interface FollowerParts {
+  readonly readers: OfRoles<ChainReader>;
+  readonly cursors: OfRoles<ChainCursor>;
+  readonly windows: OfRoles<LogWindow>;
+  readonly pools: PoolAddresses;
+  readonly states: QuoteStates;
+  readonly breaker: ContractBreaker;
+  readonly submitter: CommandSubmitter;
+  readonly publisher: QuotePublisher | null;
+}
+
+/** What enters the events of each chain into the book. */
+function openFollowers(options: ChainsOptions, parts: FollowerParts) {
+  const { profile, book, clock, limits, signatures, checks, readSoFar } = options;
+  const { readers, cursors, windows, states, submitter, publisher } = parts;
+  const prefetch = new StatePrefetch(states, () => publisher?.awaited() ?? [], limits.statesPerSlice);
+  const early = new EarlyEvents(limits.earlyEvents);
+  const settlement = new SettlementFollower({
+    reader: readers.settlement,
+    cursor: cursors.settlement,
+    book,
+    submitter,
+    window: windows.settlement,
+    states,
+    prefetch,
+    breaker: parts.breaker,
+    early,
+    onIgnored: options.onIgnoredEvent,
+    poolFactory: profile.contracts.poolFactory.address,
+    resumeAfter: resumeAfter(readSoFar.position('settlement')),
+    reportEveryBlocks: limits.positionEveryBlocks,
+    reorgDepth: limits.reorgDepth,
+    restatedPerCommand: limits.restatedPerCommand,
+    touchedSlice: limits.touchedSlice,
+    blocksInFlight: limits.rpcBlocksInFlight,
+  });
+  const stream = new StreamFollower(
+    readers.stream,
+    cursors.stream,
+    book,
+    submitter,
+    new PublicationCheck(book, parts.pools, signatures, checks, clock, options.nowSeconds, limits.checksPerTurn),
+    prefetch,
+    early,
+    windows.stream,
+    {
+      onSettled: (quoteId, refusal) => publisher?.settle(quoteId, refusal),
+      onRefused: options.onRefusedEvent,
+      beforeEntry: () => settlement.reportBlock(),
+    },
+    {
+      resumeAfter: resumeAfter(readSoFar.position('stream')),
+      reportEveryBlocks: limits.positionEveryBlocks,
+      blocksInFlight: limits.rpcBlocksInFlight,
+    },
+  );
+  return { settlement, stream };
 }
 
 /** How contracts are asked, as the configuration's limits have it. */

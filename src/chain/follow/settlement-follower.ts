@@ -30,7 +30,17 @@ import {
 } from './settlement-events.js';
 import type { StatePrefetch } from './state-prefetch.js';
 
-export interface SettlementFollowerOptions {
+export interface SettlementFollowerParts {
+  readonly reader: Pick<ChainReader, 'blockOf'>;
+  readonly cursor: ChainCursor;
+  readonly book: BookPort;
+  readonly submitter: CommandSubmitter;
+  readonly window: Pick<LogWindow, 'mayWait' | 'read' | 'readOld' | 'accept' | 'goBackTo' | 'isOfEarlierProcess'>;
+  readonly states: QuoteStates;
+  readonly prefetch: Pick<StatePrefetch, 'prefetch'>;
+  readonly breaker: Pick<ContractBreaker, 'isOpen'>;
+  readonly early: Pick<EarlyEvents, 'remember' | 'rewind'>;
+  readonly onIgnored: (why: IgnoredEvent, log: ChainLog) => void;
   readonly poolFactory: Hex;
   /** Logs up to here were applied before the restart. */
   readonly resumeAfter: ChainPosition | null;
@@ -92,35 +102,21 @@ export class SettlementFollower {
    */
   #askedLateAt = -1;
 
-  constructor(
-    private readonly reader: Pick<ChainReader, 'blockOf'>,
-    private readonly cursor: ChainCursor,
-    private readonly book: BookPort,
-    private readonly submitter: CommandSubmitter,
-    private readonly window: Pick<
-      LogWindow,
-      'mayWait' | 'read' | 'readOld' | 'accept' | 'goBackTo' | 'isOfEarlierProcess'
-    >,
-    states: QuoteStates,
-    private readonly prefetch: Pick<StatePrefetch, 'prefetch'>,
-    private readonly breaker: Pick<ContractBreaker, 'isOpen'>,
-    private readonly early: Pick<EarlyEvents, 'remember' | 'rewind'>,
-    private readonly onIgnored: (why: IgnoredEvent, log: ChainLog) => void,
-    private readonly options: SettlementFollowerOptions,
-  ) {
-    this.#states = new OrderStates(states, cursor, book, submitter, options.restatedPerCommand);
-    this.#resumeAfter = options.resumeAfter;
-    this.#poolFactory = options.poolFactory.toLowerCase() as Hex;
+  constructor(private readonly parts: SettlementFollowerParts) {
+    const { states, cursor, book, submitter, restatedPerCommand } = parts;
+    this.#states = new OrderStates(states, cursor, book, submitter, restatedPerCommand);
+    this.#resumeAfter = parts.resumeAfter;
+    this.#poolFactory = parts.poolFactory.toLowerCase() as Hex;
   }
 
   /** The block whose state the book shows; null before the first. */
   get position(): BlockId | null {
-    return this.cursor.position;
+    return this.parts.cursor.position;
   }
 
   /** As `ChainCursor` has it. */
   askAgain(): boolean {
-    return this.cursor.askAgain();
+    return this.parts.cursor.askAgain();
   }
 
   /** Touched orders are still to be asked about. */
@@ -130,18 +126,18 @@ export class SettlementFollower {
 
   /** One range of blocks, or one reorg. True when there is nothing left to be read for now. */
   async step(): Promise<boolean> {
-    const step = await this.cursor.poll();
+    const step = await this.parts.cursor.poll();
     if (step.type === 'IDLE' || step.type === 'BLOCKS') await this.#finishRewind();
     switch (step.type) {
       case 'IDLE':
-        if (this.position !== null) this.prefetch.prefetch(this.position);
-        await this.#enterLate(await this.window.readOld());
+        if (this.position !== null) this.parts.prefetch.prefetch(this.position);
+        await this.#enterLate(await this.parts.window.readOld());
         return true;
       case 'BEGIN':
-        await this.submitter.submit({ type: 'ADVANCE_POSITION', position: wholeBlock('settlement', step.at) });
-        this.cursor.moveTo(step.at);
+        await this.parts.submitter.submit({ type: 'ADVANCE_POSITION', position: wholeBlock('settlement', step.at) });
+        this.parts.cursor.moveTo(step.at);
         this.#isFirstReading = true;
-        this.window.goBackTo(step.at, true);
+        this.parts.window.goBackTo(step.at, true);
         return false;
       case 'BLOCKS':
         return this.#read(step);
@@ -182,7 +178,7 @@ export class SettlementFollower {
   async checkWaiting(): Promise<boolean> {
     const { position } = this;
     if (position === null || this.#waiting.size === 0) return true;
-    const orders = takeRoundRobin(this.#waiting, this.options.touchedSlice);
+    const orders = takeRoundRobin(this.#waiting, this.parts.touchedSlice);
     const states = await this.#states.read(orders, position);
     await this.#states.reportChanges(orders, states, position, (order) => this.#originFor(order));
     for (const order of orders) this.#waiting.delete(order);
@@ -195,26 +191,26 @@ export class SettlementFollower {
    */
   async #read(step: BlockRange): Promise<boolean> {
     const { position } = this;
-    if (step.isHeard && position !== null && this.window.mayWait(step)) {
-      this.prefetch.prefetch(position);
+    if (step.isHeard && position !== null && this.parts.window.mayWait(step)) {
+      this.parts.prefetch.prefetch(position);
       return true;
     }
-    if (step.isLast) this.prefetch.prefetch(idOf(step.to));
-    const reading = await readRange(this.cursor, step, () => this.window.read(step));
+    if (step.isLast) this.parts.prefetch.prefetch(idOf(step.to));
+    const reading = await readRange(this.parts.cursor, step, () => this.parts.window.read(step));
     if (reading === 'AWAITED') return true;
     const range = reading?.range ?? null;
     if (reading === null || range === null) return false;
     const to = idOf(range.to);
     const { changes, trades, old, unknown, ignored } = this.#sort(reading);
     const touched = this.#touched([...changes, ...old], reading);
-    const due = takeRoundRobin(new Map([...this.#waiting, ...touched]), this.options.touchedSlice);
+    const due = takeRoundRobin(new Map([...this.#waiting, ...touched]), this.parts.touchedSlice);
     const orders = [...new Set([...due, ...this.#inDoubt])];
     const [states, times] = await Promise.all([this.#states.atEnd(range, orders), this.#blockTimes(changes)]);
-    if (!reading.isProven) await this.cursor.confirm(range);
+    if (!reading.isProven) await this.parts.cursor.confirm(range);
 
     if (changes.some(({ log }) => reading.late.includes(log))) await this.reportBlock();
-    for (const { why, log } of ignored) this.onIgnored(why, log);
-    if (!this.#isFirstReading) for (const event of unknown) this.early.remember(event);
+    for (const { why, log } of ignored) this.parts.onIgnored(why, log);
+    if (!this.#isFirstReading) for (const event of unknown) this.parts.early.remember(event);
     await this.#submit(changes, trades, times);
     this.#noteLate(reading, range.fromBlock, to.blockNumber);
     for (const [order, log] of touched) this.#waiting.set(order, log);
@@ -223,9 +219,9 @@ export class SettlementFollower {
     await this.#reportPosition(to, changes.length > 0 || orders.length > 0);
     this.#inDoubt = states === null ? orders : [];
     if (range.isLast) this.#isFirstReading = false;
-    this.cursor.advance(range, blocksOf(changes.map(({ log }) => log)));
+    this.parts.cursor.advance(range, blocksOf(changes.map(({ log }) => log)));
     this.#resumeAfter = null;
-    this.window.accept(reading);
+    this.parts.window.accept(reading);
     return range.isLast;
   }
 
@@ -237,41 +233,41 @@ export class SettlementFollower {
       if (changes.length > 0) await this.reportBlock();
       const position = this.position?.blockNumber ?? -1;
       this.#noteLate(reading, position, position);
-      for (const { why, log } of ignored) this.onIgnored(why, log);
-      for (const event of unknown) this.early.remember(event);
+      for (const { why, log } of ignored) this.parts.onIgnored(why, log);
+      for (const event of unknown) this.parts.early.remember(event);
       await this.#submit(changes, trades, times);
       for (const [order, log] of this.#touched([...changes, ...old], reading)) this.#waiting.set(order, log);
     }
-    this.window.accept(reading);
+    this.parts.window.accept(reading);
   }
 
   #touched(changes: readonly SettlementEvent[], { hints }: LogReading): Map<Order, ChainLog> {
-    const touched = affectedOrders(changes, hints.map(fundsEvent), this.book);
+    const touched = affectedOrders(changes, hints.map(fundsEvent), this.parts.book);
     for (const order of touched.keys()) if (this.#isHeld(order)) touched.delete(order);
     return touched;
   }
 
   #sort({ fresh, late }: LogReading): SortedEvents {
     const logs = [...late, ...fresh.filter((log) => !isBefore(log, this.#resumeAfter))];
-    const { events, others, ignored } = settlementEvents(logs, this.#poolFactory, [...this.book.quotedPools()]);
-    const lowest = (this.position?.blockNumber ?? -Infinity) - this.options.reorgDepth;
+    const { events, others, ignored } = settlementEvents(logs, this.#poolFactory, [...this.parts.book.quotedPools()]);
+    const lowest = (this.position?.blockNumber ?? -Infinity) - this.parts.reorgDepth;
     const changes: SettlementEvent[] = [];
     const old: SettlementEvent[] = [];
-    const unknown = others.filter(({ log }) => !this.window.isOfEarlierProcess(log));
+    const unknown = others.filter(({ log }) => !this.parts.window.isOfEarlierProcess(log));
     // Of quotes that the book does not know, or no longer: published elsewhere, say, or expired before they were read.
     const strays = [...unknown];
     const alsoIgnored: IgnoredLog[] = [];
     for (const event of events) {
       const { log, type } = event;
       // An earlier process may have applied it, and all orders were checked since this one began.
-      const isApplied = type !== 'POOL' || this.book.hasPool(event.pool.poolAddress);
-      if (isApplied && this.window.isOfEarlierProcess(log)) continue;
-      const why = validateEvent(event, this.book, this.#poolFactory);
+      const isApplied = type !== 'POOL' || this.parts.book.hasPool(event.pool.poolAddress);
+      if (isApplied && this.parts.window.isOfEarlierProcess(log)) continue;
+      const why = validateEvent(event, this.parts.book, this.#poolFactory);
       if (why !== null) alsoIgnored.push({ why, log });
       else if (type === 'FILL' && log.blockNumber <= lowest) old.push(event);
       else changes.push(event);
-      if (why === 'UNKNOWN_QUOTE' && !this.window.isOfEarlierProcess(log)) strays.push(event);
-      if (type !== 'POOL' && !this.book.isKnown(event.quoteId)) unknown.push(event);
+      if (why === 'UNKNOWN_QUOTE' && !this.parts.window.isOfEarlierProcess(log)) strays.push(event);
+      if (type !== 'POOL' && !this.parts.book.isKnown(event.quoteId)) unknown.push(event);
     }
     const deployed = new Map(
       events.flatMap((event) => (event.type === 'POOL' ? [[event.pool.poolAddress, event.pool] as const] : [])),
@@ -279,8 +275,8 @@ export class SettlementFollower {
     const trades = new Map<SettlementEvent, TradedQuote>();
     for (const event of [...changes, ...strays]) {
       if (event.type !== 'FILL' || event.size === 0n) continue;
-      const quote = this.book.get(event.quoteId)?.quote;
-      const pool = quote?.pool ?? this.book.pool(event.log.address) ?? deployed.get(event.log.address);
+      const quote = this.parts.book.get(event.quoteId)?.quote;
+      const pool = quote?.pool ?? this.parts.book.pool(event.log.address) ?? deployed.get(event.log.address);
       // A contract of anyone's may emit such a log, and name a quote of another pool.
       if (pool?.poolAddress === event.log.address) trades.set(event, { pool, price: quote?.price ?? null });
     }
@@ -290,7 +286,13 @@ export class SettlementFollower {
       changes.sort(({ log: a }, { log: b }) => a.blockNumber - b.blockNumber || a.logIndex - b.logIndex);
     }
     const all = [...ignored, ...alsoIgnored];
-    return { changes, trades, old, unknown, ignored: all.filter(({ log }) => !this.window.isOfEarlierProcess(log)) };
+    return {
+      changes,
+      trades,
+      old,
+      unknown,
+      ignored: all.filter(({ log }) => !this.parts.window.isOfEarlierProcess(log)),
+    };
   }
 
   async #submit(
@@ -303,7 +305,7 @@ export class SettlementFollower {
       const time = change.log.timestamp ?? times.get(change.log.blockNumber);
       const isTrade = change.type === 'FILL' && traded !== undefined && time !== undefined;
       const trade = isTrade ? tradeOf(change, traded.pool, traded.price, time) : undefined;
-      await this.submitter.submit(settlementCommand(change, times, trade));
+      await this.parts.submitter.submit(settlementCommand(change, times, trade));
     }
   }
 
@@ -312,19 +314,19 @@ export class SettlementFollower {
     const isUntimed = ({ type, log }: SettlementEvent): boolean =>
       type === 'POOL' || (type === 'FILL' && log.timestamp === null);
     const blocks = blocksOf(changes.filter(isUntimed).map(({ log }) => log));
-    const times = await mapLimit(blocks, this.options.blocksInFlight, (block) => this.reader.blockOf(block));
+    const times = await mapLimit(blocks, this.parts.blocksInFlight, (block) => this.parts.reader.blockOf(block));
     return new Map(times.map(({ number, timestamp }) => [number, timestamp]));
   }
 
   async #reportPosition(to: BlockId, somethingHappened: boolean): Promise<void> {
-    if (!somethingHappened && to.blockNumber - this.#reportedBlock < this.options.reportEveryBlocks) return;
+    if (!somethingHappened && to.blockNumber - this.#reportedBlock < this.parts.reportEveryBlocks) return;
     this.#reportedBlock = to.blockNumber;
-    await this.submitter.submit({ type: 'ADVANCE_POSITION', position: wholeBlock('settlement', to) });
+    await this.parts.submitter.submit({ type: 'ADVANCE_POSITION', position: wholeBlock('settlement', to) });
   }
 
   /** The book goes back to what the common ancestor says, and the new branch is then read like any blocks. */
   async #rewind(ancestor: BlockId): Promise<void> {
-    const orders = this.book.touchedSince(ancestor.blockNumber);
+    const orders = this.parts.book.touchedSince(ancestor.blockNumber);
     const { states, at } = await this.#states.toGoBackTo(ancestor, orders);
     const restated = orders.flatMap(({ quote: { quoteId } }, i) => {
       const state = states[i];
@@ -332,13 +334,13 @@ export class SettlementFollower {
     });
     await this.#states.rewind(ancestor, restated, at.blockNumber);
     // Nothing touched those whose funds left before the ancestor and came back in a block that is gone.
-    const wasShownWhole = this.cursor.isEnd(ancestor) && ancestor.blockNumber >= this.#askedLateAt;
+    const wasShownWhole = this.parts.cursor.isEnd(ancestor) && ancestor.blockNumber >= this.#askedLateAt;
     const others = wasShownWhole ? [] : this.#knownOrders();
     this.#inDoubt = [...new Set([...this.#inDoubt, ...this.#waiting.keys(), ...orders, ...others])];
     this.#waiting.clear(); // the logs may be gone
-    this.early.rewind(ancestor.blockNumber);
-    this.cursor.moveTo(ancestor);
-    this.window.goBackTo(ancestor, false);
+    this.parts.early.rewind(ancestor.blockNumber);
+    this.parts.cursor.moveTo(ancestor);
+    this.parts.window.goBackTo(ancestor, false);
     this.#resumeAfter = null;
     this.#reportedBlock = ancestor.blockNumber;
   }
@@ -357,11 +359,11 @@ export class SettlementFollower {
   /** Nothing would come of asking: its pool or token is not asked now, and the book says so already. */
   #isHeld({ quote, reason }: Order): boolean {
     if (reason !== InvalidReason.InvalidAssetUpdate) return false;
-    return this.breaker.isOpen(quote.pool.poolAddress) || this.breaker.isOpen(collateralToken(quote));
+    return this.parts.breaker.isOpen(quote.pool.poolAddress) || this.parts.breaker.isOpen(collateralToken(quote));
   }
 
   #knownOrders(): Order[] {
-    return [...this.book.providers()].flatMap((provider) => [...this.book.ordersOf(provider)]);
+    return [...this.parts.book.providers()].flatMap((provider) => [...this.parts.book.ordersOf(provider)]);
   }
 
   /**
@@ -371,7 +373,7 @@ export class SettlementFollower {
   async #finishRewind(): Promise<void> {
     const { position } = this;
     if (this.#isWhole || position === null) return;
-    if (this.book.touchedSince(position.blockNumber).length > 0) await this.#rewind(position);
+    if (this.parts.book.touchedSince(position.blockNumber).length > 0) await this.#rewind(position);
     this.#isWhole = true;
   }
 }

@@ -29,6 +29,22 @@ export interface PublicationWatch {
   onMined(quotes: readonly IdentifiedQuote[], receipt: Pick<TxReceipt, 'txHash' | 'blockNumber'>): void;
 }
 
+export interface QuotePublisherParts {
+  readonly wallet: Pick<Wallet, 'address' | 'prepare' | 'send' | 'orphanWith'>;
+  readonly orderbookStream: Hex;
+  readonly clock: Clock;
+  readonly limits: PublisherLimits;
+  /** Called for each mined transaction, so that the reader reads its events at once. */
+  readonly onMined: (receipt: TxReceipt) => void;
+  /** Reads a block of the stream again: an event that it should contain was not read. */
+  readonly readAgain: (blockNumber: number) => Promise<void>;
+  /** Whether the reader has read that block of the stream completely. */
+  readonly isRead: (blockNumber: number) => boolean;
+  /** Whether the quote has expired. */
+  readonly isDue: (quote: IdentifiedQuote) => boolean;
+  readonly watch?: PublicationWatch | undefined;
+}
+
 /**
  * Publishes quotes on the stream chain with the operator's wallet, and packs the quotes of many requests into as few
  * `add` transactions as their size allows. A publication ends when the follower reads the quote's event, not when the
@@ -43,32 +59,18 @@ export class QuotePublisher {
   readonly #deadlines = new Set<CancelTimer>();
   readonly #mined: MinedPublications;
 
-  constructor(
-    private readonly wallet: Pick<Wallet, 'address' | 'prepare' | 'send' | 'orphanWith'>,
-    private readonly orderbookStream: Hex,
-    private readonly clock: Clock,
-    private readonly limits: PublisherLimits,
-    /** Called for each mined transaction, so that the reader reads its events at once. */
-    private readonly onMined: (receipt: TxReceipt) => void,
-    /** Reads a block of the stream again: an event that it should contain was not read. */
-    private readonly readAgain: (blockNumber: number) => Promise<void>,
-    /** Whether the reader has read that block of the stream completely. */
-    private readonly isRead: (blockNumber: number) => boolean,
-    /** Whether the quote has expired. */
-    private readonly isDue: (quote: IdentifiedQuote) => boolean,
-    private readonly watch?: PublicationWatch,
-  ) {
-    this.#prefetched = new TxPrefetch(wallet, orderbookStream);
-    this.#mined = new MinedPublications(limits);
+  constructor(private readonly parts: QuotePublisherParts) {
+    this.#prefetched = new TxPrefetch(parts.wallet, parts.orderbookStream);
+    this.#mined = new MinedPublications(parts.limits);
   }
 
   get walletAddress(): Hex {
-    return this.wallet.address;
+    return this.parts.wallet.address;
   }
 
   /** Free places for quotes. */
   get room(): number {
-    return this.limits.publishQueue - this.#publications.size;
+    return this.parts.limits.publishQueue - this.#publications.size;
   }
 
   /**
@@ -76,7 +78,7 @@ export class QuotePublisher {
    * transaction of their own, so this saves two round trips to the node.
    */
   prefetch(quotes: readonly IdentifiedQuote[]): void {
-    if (quotes.length > quotesIn(this.limits.maxTxBytes) || this.#publications.size > 0) return;
+    if (quotes.length > quotesIn(this.parts.limits.maxTxBytes) || this.#publications.size > 0) return;
     this.#prefetched.prefetch(quotes);
   }
 
@@ -144,7 +146,7 @@ export class QuotePublisher {
 
   /** An orphaned transaction of the wallet that contains the quote. */
   #orphanWith(quote: IdentifiedQuote): Promise<TxReceipt | null> | undefined {
-    return this.wallet.orphanWith(() => quoteDigits(quote), this.isRead);
+    return this.parts.wallet.orphanWith(() => quoteDigits(quote), this.parts.isRead);
   }
 
   async #join(publication: Publication, left: Promise<TxReceipt | null>): Promise<void> {
@@ -163,11 +165,11 @@ export class QuotePublisher {
 
   /** Quotes that arrive in one turn of the event loop share a transaction. */
   #gather(): void {
-    if (this.#queue.length === 0 || this.#gathering || this.#txInFlight >= this.limits.publishTxInFlight) return;
+    if (this.#queue.length === 0 || this.#gathering || this.#txInFlight >= this.parts.limits.publishTxInFlight) return;
     this.#gathering = true;
-    this.clock.after(0, () => {
+    this.parts.clock.after(0, () => {
       this.#gathering = false;
-      const next = this.#queue.splice(0, quotesIn(this.limits.maxTxBytes));
+      const next = this.#queue.splice(0, quotesIn(this.parts.limits.maxTxBytes));
       const batch = next.filter((publication) => !this.#hasRefusedDue(publication));
       if (batch.length > 0) void this.#send(batch);
       // The next one has its own turn: signing 90 KB takes several milliseconds.
@@ -177,7 +179,7 @@ export class QuotePublisher {
 
   /** A stream that stands still makes quotes wait longer than some of them hold: those are not paid for. */
   #hasRefusedDue(publication: Publication): boolean {
-    const isDue = this.isDue(publication.quote);
+    const isDue = this.parts.isDue(publication.quote);
     if (isDue) this.#finish(publication, { type: 'REFUSED', isSent: false, reason: 'QuoteOBExpired' });
     return isDue;
   }
@@ -188,12 +190,12 @@ export class QuotePublisher {
     const prefetched = this.#prefetched.matching(quotes);
     const data = prefetched?.data ?? encodeAdd(quotes);
     this.#txInFlight++;
-    this.watch?.onSending(quotes);
-    const onSent = (txHash: Hex): void => this.watch?.onSent(quotes, txHash);
+    this.parts.watch?.onSending(quotes);
+    const onSent = (txHash: Hex): void => this.parts.watch?.onSent(quotes, txHash);
     try {
-      const request = { to: this.orderbookStream, data };
-      const receipt = await this.wallet.send(request, prefetched?.prepared, this.watch && onSent);
-      if (receipt.succeeded) this.watch?.onMined(quotes, receipt);
+      const request = { to: this.parts.orderbookStream, data };
+      const receipt = await this.parts.wallet.send(request, prefetched?.prepared, this.parts.watch && onSent);
+      if (receipt.succeeded) this.parts.watch?.onMined(quotes, receipt);
       this.#onReceipt(batch, receipt);
     } catch (error) {
       this.#fail(batch, error as Error);
@@ -204,7 +206,7 @@ export class QuotePublisher {
 
   #onReceipt(batch: readonly Publication[], receipt: TxReceipt): void {
     if (!receipt.succeeded) return this.#fail(batch, new TxReverted(`The transaction ${receipt.txHash} reverted`));
-    this.onMined(receipt);
+    this.parts.onMined(receipt);
     this.#mined.add({ quotes: batch.map(({ quote }) => quote), receipt });
     this.#expectEvents(batch, receipt);
   }
@@ -223,12 +225,12 @@ export class QuotePublisher {
       this.#fail(batch, new PublicationUnseen(`No event of ${receipt.txHash} was read`));
     };
     const readAgain = (): void => {
-      cancelTimer = this.clock.after(this.limits.publishSettleMs, giveUp);
-      void this.readAgain(receipt.blockNumber).then(giveUp);
+      cancelTimer = this.parts.clock.after(this.parts.limits.publishSettleMs, giveUp);
+      void this.parts.readAgain(receipt.blockNumber).then(giveUp);
     };
     const wait = (): void => {
-      cancelTimer = this.clock.after(this.limits.publishSettleMs, () =>
-        this.isRead(receipt.blockNumber) ? readAgain() : wait(),
+      cancelTimer = this.parts.clock.after(this.parts.limits.publishSettleMs, () =>
+        this.parts.isRead(receipt.blockNumber) ? readAgain() : wait(),
       );
     };
     this.#deadlines.add(cancel);

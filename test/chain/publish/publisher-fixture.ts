@@ -60,19 +60,19 @@ export function newPublisher(
     txRemembered: 2,
   };
   const reader = { readTo: 1, due: new Set<Hex>() };
-  const publisher: QuotePublisher = new QuotePublisher(
+  const publisher: QuotePublisher = new QuotePublisher({
     wallet,
-    STREAM,
+    orderbookStream: STREAM,
     clock,
     limits,
-    ({ txHash }) => mined.push(txHash),
-    async (blockNumber) => {
+    onMined: ({ txHash }) => mined.push(txHash),
+    readAgain: async (blockNumber) => {
       readAgain.push(blockNumber);
       await onReadAgain(publisher);
     },
-    (blockNumber) => reader.readTo >= blockNumber,
-    ({ quoteId }) => reader.due.has(quoteId),
-  );
+    isRead: (blockNumber) => reader.readTo >= blockNumber,
+    isDue: ({ quoteId }) => reader.due.has(quoteId),
+  });
   const publish = (...quotes: IdentifiedQuote[]): Promise<PublicationOutcome>[] => {
     const outcomes = quotes.map((quote) => publisher.publish(quote));
     clock.advance(0);
