@@ -73,7 +73,7 @@ export interface HttpWiringOptions {
   readonly tickers: TickersQueries;
   readonly valuations: TickerValuations;
   readonly largeAnswers: LargeAnswerRunner;
-  readonly optionRoutes: readonly Route[];
+  readonly serviceRoutes: readonly Route[];
   readonly page: PageOptions;
   readonly corsOrigins: readonly string[];
   /** Absent: no request is traced. */
@@ -159,7 +159,7 @@ export function createHttp(options: HttpWiringOptions): HttpWiring {
       past: core.past,
       answers: options.largeAnswers,
     }),
-    ...options.optionRoutes,
+    ...options.serviceRoutes,
     ...statusRoutes(reasonsNotReady),
     ...docsRoutes(apiDocuments(limits, { chainId, symbols: options.symbols })),
     ...pageRoutes(options.page),

@@ -1,45 +1,36 @@
-import type { KeyStore } from '../auth/key-store.js';
-import { LocalProofStore, type ProofStore } from '../auth/proof-store.js';
 import { QuoteDigest } from '../auth/quote-signature.js';
-import { SignIn } from '../auth/sign-in.js';
+import type { ProofStore } from '../auth/proof-store.js';
 import { TakerAccess } from '../auth/taker-access.js';
-import { acceptsSignature } from '../chain/contracts/contract-signature.js';
-import { FillPlans } from '../chain/options/fill-plans.js';
 import { OptionSeries, PoolNames } from '../chain/options/option-series.js';
+import type { CancelTimer } from '../engine/ports.js';
 import { eventsBefore } from '../feed/event-history.js';
 import { EventPages } from '../feed/event-pages.js';
+import type { Feed } from '../feed/feed.js';
 import { TopicIndex } from '../feed/topic-index.js';
-import { authRoutes } from '../http/auth-routes.js';
-import { bookRoute } from '../http/feed-routes.js';
-import { coverRoute } from '../http/cover-route.js';
-import { rfqRoutes } from '../http/rfq-routes.js';
-import { rfqStatusMessages } from '../rfq/rfq-json.js';
-import type { CancelTimer } from '../engine/ports.js';
-import type { Hex } from '../engine/quote.js';
-import { bookProofRoute, quoteHistoryRoute } from '../http/history-route.js';
-import { marketRoutes } from '../http/market-routes.js';
-import { readableOrdersRoutes } from '../http/readable-orders-routes.js';
 import { FollowedInterest } from '../market/open-interest.js';
 import { TradeHistory } from '../market/trade-history.js';
 import { TradeRecorder } from '../market/trade-recorder.js';
 import { measuredCalls } from '../metrics/instrument.js';
-import { networkOf } from '../net/address.js';
 import { CloseCode, type NetServer } from '../net/net.js';
-import { TurnBudget } from '../quota/turn-budget.js';
 import { LargeAnswers } from '../quota/large-answers.js';
 import { Quotas, type QuotaTable } from '../quota/rate-limits.js';
+import { TurnBudget } from '../quota/turn-budget.js';
 import { UnknownKeyGuard } from '../quota/unknown-key-guard.js';
+import { rfqStatusMessages } from '../rfq/rfq-json.js';
 import { QuoteJson } from '../wire/quote-json.js';
 import { ReadableJson } from '../wire/readable.js';
 import { Gateway } from '../ws/gateway.js';
 import { PlainPublisher, plainForm, readableForm } from '../ws/publisher.js';
-import { countPastFills, coverQueries, knownPool, openFeed } from './engine-ports.js';
-import { bookQueries, createHttp, type HttpWiring, openNetwork, openRequestWatch } from './http-wiring.js';
-import { chainsJson, measuredOptions, measuredPublish, measureEngine, timeFanOut } from './metrics-wiring.js';
-import { createOptionRoutes, openInterestOf, openValuations } from './options-wiring.js';
-import type { ServiceOptions } from './service-options.js';
+import type { Core } from './core.js';
+import { countPastFills, knownPool, openFeed } from './engine-ports.js';
+import { createHttp, type HttpWiring, openNetwork, openRequestWatch } from './http-wiring.js';
 import { openLocalCore } from './local-core.js';
+import { chainsJson, measuredOptions, measuredPublish, measureEngine, timeFanOut } from './metrics-wiring.js';
 import { OpenConnections } from './open-connections.js';
+import { openInterestOf, openValuations } from './options-wiring.js';
+import type { ServiceOptions } from './service-options.js';
+import { openServiceRoutes } from './service-routes.js';
+import { openSignIn } from './sign-in-wiring.js';
 
 export interface Service {
   readonly port: number;
@@ -56,37 +47,14 @@ export interface Service {
   stop(): Promise<void>;
 }
 
-/** A proof given here, or the end of a session here, counts from the next request on. */
-function shownAtOnce(proofs: ProofStore, keys: KeyStore): ProofStore {
-  return {
-    spend: (use) => proofs.spend(use),
-    async prove(...proof) {
-      const result = await proofs.prove(...proof);
-      if (result === 'PROVEN') await keys.refresh();
-      return result;
-    },
-    async signOut(session) {
-      const result = await proofs.signOut(session);
-      if (result === 'SIGNED_OUT') await keys.refresh();
-      return result;
-    },
-    async addSelfKey(added) {
-      const result = await proofs.addSelfKey(added);
-      await keys.refresh();
-      return result;
-    },
-    noteUses: (uses) => proofs.noteUses(uses),
-  };
-}
-
 /** Assembles one service over its ports and starts it. Rejects when its port is taken; then nothing is left running. */
 export async function startService(given: ServiceOptions): Promise<Service> {
   const { metrics } = given;
   const options = metrics === null ? given : measuredOptions(given, metrics);
-  const { profile, engine, keys, clock, random, limits, logger } = options;
+  const { profile, engine, keys, clock, random, limits, logger, history } = options;
   const chainId = String(profile.settlement.chainId);
+  const logFault = (error: unknown): void => logger.error({ err: error }, 'internal error');
 
-  const { history } = options;
   // First of all: when the log fails here, nothing is left running.
   const start = { index: engine.index, seq: engine.seq, tsMs: engine.tsMs };
   const recent = history === null ? [] : await eventsBefore(engine, history, limits.recentEvents);
@@ -100,6 +68,8 @@ export async function startService(given: ServiceOptions): Promise<Service> {
   const quoteJson = new QuoteJson(chainId, limits.writtenQuotes);
   const series = new OptionSeries(profile);
   const namedQuoteJson = new QuoteJson(chainId, limits.writtenQuotes, (pool) => series.instrument(pool));
+  const nowSeconds = (): number => Math.floor(core.time.nowMs() / 1000);
+  const readableJson = new ReadableJson({ optionOf: (poolKey) => series.optionOf(poolKey), nowSeconds });
   const digests = new QuoteDigest(profile.settlement.chainId, limits.poolCache);
   const topics = { plain: new TopicIndex(chainId), readable: new TopicIndex(chainId, 'readable ') };
   const feed = openFeed(options, {
@@ -109,29 +79,16 @@ export async function startService(given: ServiceOptions): Promise<Service> {
     keccak256: (bytes) => digests.keccak256(bytes),
     publish(topic, message, isBinary) {
       publish(topic, message, isBinary);
-      hub.published(message.length);
+      gateway.published(message.length);
     },
   });
   const poolNames = new PoolNames(() => engine.pools(), series);
   const turns = new TurnBudget(clock, limits.slicesPerTurn);
   const unknownKeys = new UnknownKeyGuard(limits, clock);
   const takers = new TakerAccess(options.privacy ?? 'open', () => core.operatorAddress());
-  const proofs = core.proofs === null ? new LocalProofStore(keys, clock, limits) : shownAtOnce(core.proofs, keys);
-  const signIns = new SignIn({
-    chainId: profile.settlement.chainId,
-    domains: options.signInDomains ?? [],
-    nonces: keys.sealed('nonce'),
-    proofs,
-    newKey: () => keys.newKey(),
-    startSession: (...session) => keys.startSession(...session),
-    sessionOf: (token) => keys.sessionOf(token),
-    isContractSignature: (...signed) => acceptsSignature(core.settlement, ...signed),
-    clock,
-    random,
-    limits,
-  });
+  const { proofs, signIns } = openSignIn(options, core);
   const connections = new OpenConnections(core.protections, clock, logFault);
-  const hub = new Gateway({
+  const gateway = new Gateway({
     chainId,
     takers,
     topics,
@@ -152,90 +109,7 @@ export async function startService(given: ServiceOptions): Promise<Service> {
     onFault: logFault,
   });
   const largeAnswers = new LargeAnswers(quotas, turns, clock);
-  const covers = coverQueries(feed, {
-    isDeployed: (poolAddress) => engine.pool(poolAddress) !== undefined,
-    poolNamed: (instrument) => poolNames.addressOf(instrument),
-  });
-  const ofRfqs = { orderOf: (quoteId: Hex) => engine.get(quoteId), quoteJson };
-  const optionRoutes = [
-    ...createOptionRoutes({ ...options, ...core, services: core.optionServices }),
-    ...rfqRoutes({
-      covers,
-      takers,
-      rfqs: engine.rfqs,
-      desk: core.rfqs,
-      poolAddressOf: (poolKey) => core.rfqs.poolAddressOf(poolKey),
-      whenDurable: () => records.whenDurable(),
-      ...ofRfqs,
-      chainId,
-      answers: largeAnswers,
-      limits,
-    }),
-    ...authRoutes({
-      signIns,
-      selfService: {
-        isOn: options.selfService === 'yes',
-        strike: (remoteAddress) => unknownKeys.strike(remoteAddress),
-        networkId: (remoteAddress) => keys.networkId(networkOf(remoteAddress)),
-      },
-      chainId,
-      limits,
-    }),
-    coverRoute({
-      covers,
-      takers,
-      plans: new FillPlans(core.settlement, profile.contracts),
-      quoteJson,
-      chainId,
-      limits,
-    }),
-  ];
-  const nowSeconds = (): number => Math.floor(core.time.nowMs() / 1000);
-  const readableJson = new ReadableJson({ optionOf: (poolKey) => series.optionOf(poolKey), nowSeconds });
-  const files = options.tradeFiles ?? null;
-  const recorder = files === null ? null : new TradeRecorder(files, clock, limits, logger);
-  const trades = new TradeHistory(
-    limits,
-    files === null || recorder === null ? null : { files, recorder, clock, logger },
-  );
-  optionRoutes.push(
-    bookRoute(
-      feed,
-      {
-        addressOf: (addressOrName) => poolNames.addressOf(addressOrName),
-        instrumentAt(poolAddress) {
-          const pool = knownPool(engine, poolAddress);
-          return pool === undefined ? null : poolNames.nameOf(pool);
-        },
-      },
-      chainId,
-      limits,
-      { past: core.past, answers: largeAnswers },
-    ),
-    quoteHistoryRoute(core.past, limits, largeAnswers, takers),
-    bookProofRoute(core.past, chainId, limits, largeAnswers),
-    ...marketRoutes({
-      trades,
-      instrument: (pool) => series.instrument(pool),
-      poolNamed: (instrument) => poolNames.addressOf(instrument),
-      nowSeconds,
-      chainId,
-      answers: largeAnswers,
-      limits,
-    }),
-    ...readableOrdersRoutes({
-      takers,
-      book: bookQueries(engine, records),
-      readable: readableJson,
-      symbols: series.symbols,
-      poolKey: (option, maturity) => series.poolKey(option, maturity),
-      poolAddressOf: (poolKey) => core.rfqs.poolAddressOf(poolKey),
-      nowSeconds: () => (chains.health.settlement.status().head === null ? null : nowSeconds()),
-      operator: () => core.operatorAddress(),
-      answers: largeAnswers,
-      limits,
-    }),
-  );
+  const { trades, recorder } = openTrades(options);
   const interest = openInterestOf(core.settlement, clock, limits);
   const followedInterest = new FollowedInterest({ interest, feed, clock, limits, onFault: logFault });
   const http = createHttp({
@@ -259,45 +133,53 @@ export async function startService(given: ServiceOptions): Promise<Service> {
       privacy: takers.privacy,
       router: profile.contracts.erc20Router.address,
     },
-    optionRoutes,
+    serviceRoutes: openServiceRoutes({
+      options,
+      core,
+      feed,
+      chainId,
+      series,
+      poolNames,
+      quoteJson,
+      readableJson,
+      takers,
+      signIns,
+      unknownKeys,
+      largeAnswers,
+      trades,
+      nowSeconds,
+    }),
     tickers: feed,
     valuations: openValuations({ ...options, ...core }, series, interest),
     pastEvents: new EventPages(feed, limits),
     largeAnswers,
   });
   const carryOutCall = metrics === null ? http.calls : measuredCalls(http.calls, clock, metrics);
-  const server = openNetwork(options, http, { main: hub, container: hub.readableByDefault() }, logFault);
-
+  const server = openNetwork(options, http, { main: gateway, container: gateway.readableByDefault() }, logFault);
   const publish = measuredPublish((...message) => server.publish(...message), metrics);
   metrics?.beforeReading(() =>
     metrics.tradeFilesFailing.set((recorder?.isFailing ?? options.tradeFiles === null) ? 1 : 0),
   );
   if (metrics !== null) measureEngine(metrics, { engine, records, chains, clock, isReady: () => http.isReady() });
-  const fanOutAdded = metrics && timeFanOut(metrics, records, clock);
-  const pushesAdded = options.traces?.pushes(records);
-  const publishers = [
-    new PlainPublisher(topics.plain, plainForm(quoteJson), publish),
-    new PlainPublisher(
-      topics.readable,
-      readableForm(readableJson, (pool) => knownPool(engine, pool)),
-      publish,
-    ),
-  ];
-  records.onEvents((committed) => {
-    for (const { events } of committed) for (const publisher of publishers) publisher.onEvents(events);
-  });
-  records.onEvents((committed) => feed.onRecords(committed));
-  fanOutAdded?.();
-  pushesAdded?.();
-  records.onEvents((committed) => trades.onRecords(committed));
-  records.onEvents((committed) => followedInterest.onRecords(committed));
-  records.onEvents((committed) => {
-    for (const { owner, message } of rfqStatusMessages(committed, engine.rfqs, ofRfqs))
-      hub.pushRfqStatus(owner, message);
+  openPublishers({
+    options,
+    records,
+    publishers: [
+      new PlainPublisher(topics.plain, plainForm(quoteJson), publish),
+      new PlainPublisher(
+        topics.readable,
+        readableForm(readableJson, (pool) => knownPool(engine, pool)),
+        publish,
+      ),
+    ],
+    feed,
+    followers: [trades, followedInterest],
+    quoteJson,
+    gateway,
   });
   const unwatchKeys = keys.onChange(({ id, onlySessions }) => {
     if (onlySessions !== true) quotas.forget(id);
-    hub.onKeyChange(id);
+    gateway.onKeyChange(id);
   });
 
   // Background work begins after this, but for the wallets, which take up at once what an earlier run left: where
@@ -306,6 +188,85 @@ export async function startService(given: ServiceOptions): Promise<Service> {
     await core.stop();
     throw error;
   });
+  const background = startBackground({ options, core, proofs, trades, recorder, feed, start, onFault: logFault });
+  followedInterest.start();
+  const { backend, library } = server;
+  return { port, containerPort, backend, library, routes: http.routes, ready, adoptQuotas, stop };
+
+  function adoptQuotas(table: QuotaTable): void {
+    quotas.adopt(table);
+    gateway.onQuotasChange();
+  }
+
+  async function stop(): Promise<void> {
+    background.stop();
+    followedInterest.stop();
+    server.stopListening();
+    gateway.closeReaders(CloseCode.serviceRestart, 'service restart');
+    const cancelTimeUp = clock.after(limits.stopPatienceMs, () => core.endWaits());
+    await server.close(CloseCode.serviceRestart, 'service restart');
+    cancelTimeUp();
+    connections.stop();
+    await core.stop();
+    await recorder?.stop();
+    unwatchKeys();
+  }
+}
+
+/** Trades, and where they are kept beside the log; `recorder` is null where they are not. */
+function openTrades({ tradeFiles: files = null, clock, limits, logger }: ServiceOptions) {
+  const recorder = files === null ? null : new TradeRecorder(files, clock, limits, logger);
+  const kept = files === null || recorder === null ? null : { files, recorder, clock, logger };
+  return { trades: new TradeHistory(limits, kept), recorder };
+}
+
+interface PublisherParts {
+  readonly options: ServiceOptions;
+  readonly records: Core['records'];
+  readonly publishers: readonly PlainPublisher[];
+  readonly feed: Feed;
+  /** What counts committed records and publishes nothing itself. */
+  readonly followers: readonly Pick<TradeHistory, 'onRecords'>[];
+  readonly quoteJson: QuoteJson;
+  readonly gateway: Gateway;
+}
+
+/** Has subscribers hear of committed records: of each those of the plain protocol first, then those of the feed. */
+function openPublishers({ options, records, publishers, feed, followers, quoteJson, gateway }: PublisherParts): void {
+  const { engine, metrics, clock, traces } = options;
+  // Each measures from a listener before all others to one after those that publish.
+  const fanOutAdded = metrics && timeFanOut(metrics, records, clock);
+  const pushesAdded = traces?.pushes(records);
+  records.onEvents((committed) => {
+    for (const { events } of committed) for (const publisher of publishers) publisher.onEvents(events);
+  });
+  records.onEvents((committed) => feed.onRecords(committed));
+  fanOutAdded?.();
+  pushesAdded?.();
+  for (const follower of followers) records.onEvents((committed) => follower.onRecords(committed));
+  const rfqParts = { orderOf: engine.get.bind(engine), quoteJson };
+  records.onEvents((committed) => {
+    for (const { owner, message } of rfqStatusMessages(committed, engine.rfqs, rfqParts))
+      gateway.pushRfqStatus(owner, message);
+  });
+}
+
+interface BackgroundParts {
+  readonly options: ServiceOptions;
+  readonly core: Core;
+  readonly proofs: ProofStore;
+  readonly trades: TradeHistory;
+  readonly recorder: TradeRecorder | null;
+  readonly feed: Feed;
+  /** How far the log was at the start. */
+  readonly start: { readonly index: number; readonly seq: number; readonly tsMs: number };
+  readonly onFault: (error: unknown) => void;
+}
+
+/** Starts what runs without a request: the core, the watch of keys, and the reading of the day before the start. */
+function startBackground(parts: BackgroundParts): { stop(): void } {
+  const { options, core, proofs, trades, recorder, feed, start, onFault } = parts;
+  const { keys, clock, limits, logger, history } = options;
   keys.watch(limits.keyWatchMs, (error) => {
     logger.error({ err: error }, 'API key reload failed');
   });
@@ -315,41 +276,20 @@ export async function startService(given: ServiceOptions): Promise<Service> {
     cancelNote = clock.after(limits.selfKeyNoteMs, () => {
       const uses = keys.unwrittenUses();
       const noted = uses.length === 0 ? Promise.resolve() : proofs.noteUses(uses);
-      noted.catch(logFault).finally(() => {
+      noted.catch(onFault).finally(() => {
         if (!isStopped) noteUsesLater();
       });
     });
   };
   noteUsesLater();
   const volume = trades.readPast(history, start, clock, () => isStopped);
-  volume.catch(logFault);
-  countPastFills(options, feed, () => isStopped, recorder === null ? undefined : volume).catch(logFault);
+  volume.catch(onFault);
+  countPastFills(options, feed, () => isStopped, recorder === null ? undefined : volume).catch(onFault);
   core.start();
-  followedInterest.start();
-  const { backend, library } = server;
-  return { port, containerPort, backend, library, routes: http.routes, ready, adoptQuotas, stop };
-
-  function adoptQuotas(table: QuotaTable): void {
-    quotas.adopt(table);
-    hub.onQuotasChange();
-  }
-
-  async function stop(): Promise<void> {
-    isStopped = true;
-    cancelNote();
-    followedInterest.stop();
-    server.stopListening();
-    hub.closeReaders(CloseCode.serviceRestart, 'service restart');
-    const cancelTimeUp = clock.after(limits.stopPatienceMs, () => core.endWaits());
-    await server.close(CloseCode.serviceRestart, 'service restart');
-    cancelTimeUp();
-    connections.stop();
-    await core.stop();
-    await recorder?.stop();
-    unwatchKeys();
-  }
-
-  function logFault(error: unknown): void {
-    logger.error({ err: error }, 'internal error');
-  }
+  return {
+    stop() {
+      isStopped = true;
+      cancelNote();
+    },
+  };
 }
