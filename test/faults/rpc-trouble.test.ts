@@ -111,20 +111,36 @@ await t.test(
   },
 );
 
+const PUBLISHED = 5;
 await t.test('a node that shows a head of another fork now and then costs a look back and no more', async (t) => {
   const { following, proxies } = await follow(t, 1);
   await following.upToDate(clients);
   let heads = 0;
+  let forks = 0;
   const forked = (result: unknown): unknown => {
     const hash = `0x${(++heads).toString(16).padStart(64, 'f')}`;
-    return heads % 3 === 0 ? { ...(result as object), hash, parentHash: hash } : result;
+    if (heads % 3 !== 0) return result;
+    forks += 1;
+    return { ...(result as object), hash, parentHash: hash };
   };
-  for (const proxy of proxies) proxy.trick = (request) => (isHead(request) ? { rewrite: forked } : 'PASS');
-  for (let n = 0; n < 5; n++) {
+  const [proxy] = proxies;
+  if (proxy === undefined) throw new Error('There is one');
+  const before = proxy.requests.length;
+  proxy.trick = (request) => (isHead(request) ? { rewrite: forked } : 'PASS');
+  for (let n = 0; n < PUBLISHED; n++) {
     const { quoteId } = await publish();
     await following.until(() => following.engine.get(quoteId)?.state === 'live');
   }
-  for (const proxy of proxies) proxy.trick = () => 'PASS';
+  const requests = proxy.requests.slice(before);
+  proxy.trick = () => 'PASS';
+  const count = (isWanted: (request: RpcRequest) => boolean): number => requests.filter(isWanted).length;
+  const blocks = count((request) => request.method === 'eth_getBlockByNumber' && !isHead(request));
+  const logs = count(({ method }) => method === 'eth_getLogs');
+  t.comment(`${heads} heads, ${forks} of other forks, ${blocks} blocks and logs ${logs} times`);
+  t.ok(forks > 0, 'heads of other forks were served');
+  // Two chains are read; looking back further than one block, or reading a branch anew, would take several for each fork.
+  t.ok(blocks <= forks + 2 * PUBLISHED, `${blocks} blocks were looked at for ${forks} heads`);
+  t.ok(logs <= forks + 2 * PUBLISHED, `${logs} times logs were read`);
   await sameAsFromScratch(t, following);
 });
 
