@@ -10,8 +10,8 @@ import {
   type Settlements,
 } from '../../src/http/options-routes.js';
 import type { GasRefusal } from '../../src/quota/gas-budget.js';
-import type { OptionTerms } from '../../src/wire/options.js';
-import { formatDecimal } from '../../src/wire/primitives.js';
+import { type OptionTerms, readAmount } from '../../src/wire/options.js';
+import { formatDecimal, parseDecimal } from '../../src/wire/primitives.js';
 import { ask, requestOf } from './ask-route.js';
 import { tellsWhenToComeAgain } from './gas-refusals.js';
 
@@ -146,9 +146,17 @@ t.test('nothing is deployed when one option of the request is malformed', async 
   t.strictSame(deployments.asked, []);
 });
 
-t.test('a strike is deployed as it was written, or refused', async (t) => {
+t.test('a strike is deployed as it was written, or refused; 17 digits of a double mean the double', async (t) => {
   const deployments = deploying([{ type: 'CREATED', poolAddress: ADDRESS }]);
   const routes = poolRoutes(noPools, deployments, symbols, limits);
+  const double = JSON.stringify([option]).replace('1800', '1800.0999999999999');
+  t.equal((await ask(routes, requestOf('POST', '/pools', double))).status, 200);
+  t.equal(deployments.asked.pop()?.strike, 18_001n * 10n ** 17n);
+  const meant = (strike: bigint): bigint => {
+    const read = Number(formatDecimal(strike, 18));
+    const is17Digits = parseDecimal(read.toPrecision(17), 18) === strike;
+    return is17Digits ? readAmount(String(read)) : strike;
+  };
   const outcomes = { exact: 0, refused: 0 };
   const strikes = fc.tuple(fc.bigInt({ min: 1n, max: 10n ** 24n }), fc.integer({ min: 0, max: 18 }));
   await fc.assert(
@@ -158,7 +166,7 @@ t.test('a strike is deployed as it was written, or refused', async (t) => {
       const { status, text } = await ask(routes, requestOf('POST', '/pools', body));
       if (status === 200) {
         outcomes.exact += 1;
-        t.equal(deployments.asked.pop()?.strike, strike);
+        t.equal(deployments.asked.pop()?.strike, meant(strike));
       } else {
         outcomes.refused += 1;
         t.match(JSON.parse(text), [{ keyword: 'exactNumber' }]);
