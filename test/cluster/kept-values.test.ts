@@ -3,6 +3,7 @@ import t from 'tap';
 import { IntentLog } from '../../src/chain/wallet/intent-log.js';
 import type { TxIntent } from '../../src/chain/wallet/transaction.js';
 import { LeaderValues } from '../../src/cluster/kept-values.js';
+import { GasBudget } from '../../src/quota/gas-budget.js';
 import { systemClock } from '../../src/system/clock.js';
 import { until } from '../until.js';
 import { connectTo, natsServers } from './nats-servers.js';
@@ -38,6 +39,31 @@ t.test('a new leader has the intents of the one before, which can change them no
     third.kept.map(({ nonce }) => nonce),
     [9, 10, 11],
   );
+});
+
+t.test('a new leader has what keys have used of their days, and the one before charges them no more', async (t) => {
+  const servers = await natsServers(t, { servers: 1 });
+  const key = { id: 'a', tier: 'paid' } as const;
+  const lead = async (member: string, term: number): Promise<GasBudget> => {
+    const cluster = await connectTo(t, servers, { member, unsafe: true });
+    const values = await LeaderValues.open(cluster, term, systemClock, RETRY_MS, () => undefined);
+    return new GasBudget({
+      of: () => ({ quotesPerDay: 3, gasPerDay: 1_000_000 }),
+      nowMs: () => 0,
+      kept: values.of('budgets'),
+      onCharged: () => undefined,
+      onRefusal: () => undefined,
+    });
+  };
+  const first = await lead('engine-1', 1);
+  t.equal(first.take(key, 2), 0);
+  await first.settle(key, 2, 2, 0);
+  const second = await lead('engine-2', 2);
+  t.ok(second.take(key, 2) > 0, 'one of three is left');
+  t.equal(first.take(key, 1), 0);
+  await first.settle(key, 1, 1, 0);
+  t.notOk(first.canKeep(key), 'so the deposed leader sends nothing');
+  t.equal((await lead('engine-3', 3)).take(key, 1), 0);
 });
 
 t.test('a new leader reads the values that are kept, not a message for each that was ever removed', async (t) => {

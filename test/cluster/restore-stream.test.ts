@@ -1,10 +1,11 @@
-import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { cp, mkdtemp, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import t, { type Test } from 'tap';
 import { type NatsLogStream, openLogStream } from '../../src/cluster/log-stream.js';
 import { type RestoreReport, restoreStream } from '../../src/cluster/restore-stream.js';
 import { nodeDiskAt, openNodeDisk } from '../../src/persistence/disk/node-disk.js';
+import { segmentName, snapshotName } from '../../src/persistence/format/file-names.js';
 import { verifyLog } from '../../src/persistence/recovery/log-tools.js';
 import { systemClock, systemRandom } from '../../src/system/clock.js';
 import { logIn } from '../cli/log-fixture.js';
@@ -65,4 +66,32 @@ t.test('a stream of another log is refused, and so is one that is further on', a
   await logIn(one, 20, 5);
   await restore(stream, one);
   await t.rejects(restore(stream, older), { code: 'FOREIGN', message: /needs no restore/ });
+});
+
+t.test('a log whose first segments were dropped is no source', async (t) => {
+  const from = await directory(t);
+  await logIn(from, 16_000, 500);
+  await rm(path.join(from, segmentName(1)));
+  const { segments } = await verifyLog(await openNodeDisk(from), silent);
+  t.ok(segments > 0, 'a snapshot stands for them');
+  const stream = await emptyStream(t);
+  const message = `${from} does not hold its log from the first record on: take another engine's directory`;
+  await t.rejects(restore(stream, from), { code: 'FOREIGN', message });
+  t.equal(await stream.lastSequence(), 0, 'nothing is appended');
+});
+
+t.test('neither is a log that has lost its end', async (t) => {
+  const from = await directory(t);
+  await logIn(from, 20, 5);
+  const segment = path.join(from, segmentName(1));
+  await cp(segment, `${segment}.older`);
+  const { index } = await logIn(from, 20, 5);
+  await rename(`${segment}.older`, segment);
+  await rm(path.join(from, snapshotName(index)));
+  const stream = await emptyStream(t);
+  await t.rejects(restore(stream, from), {
+    code: 'LOST_TAIL',
+    message: /after record 20 .* the log was closed after group/,
+  });
+  t.equal(await stream.lastSequence(), 0, 'nothing is appended');
 });
