@@ -26,7 +26,6 @@ import { AnswerHeaders, type LargeAnswerRunner, refuse, unavailable } from '../h
 import { socketCalls } from '../http/socket-calls.js';
 import { createRouter, type RequestObserver, type Route, methodLabel, routePath } from '../http/router.js';
 import { type ApiDocuments, docsRoutes, type PageOptions, pageRoutes, statusRoutes } from '../http/static-routes.js';
-import { KEYLESS_PATHS } from '../http/auth-routes.js';
 import { withdrawalRoutes } from '../http/withdrawal-routes.js';
 import { measuredSockets } from '../metrics/instrument.js';
 import type { Metrics } from '../metrics/metrics.js';
@@ -93,6 +92,8 @@ export interface HttpWiring {
   /** The answer to a request that is rejected before its body is read; null for any other. */
   refuseHead(request: NetRequestHead): NetResponse | null;
   refuseBody(fault: BodyFault, request: NetRequestHead): NetResponse;
+  /** Most bytes of the body of a request. */
+  readonly bodyBytes: (method: string, path: string) => number;
 }
 
 /** The book as routes read it. */
@@ -186,6 +187,7 @@ export function createHttp(options: HttpWiringOptions): HttpWiring {
     refuseHead: (request) => router.refuseHead(request),
     isReady: () => reasonsNotReady().length === 0,
     refuseBody,
+    bodyBytes: bodyLimits(routes, limits),
   };
 
   /** No route is asked, and yet it is an answer like any other. How long its body took to come is not the service's. */
@@ -267,16 +269,16 @@ function allowedOrigin(allowed: readonly string[]): (request: Pick<NetRequestHea
   };
 }
 
-/** Requests that carry a batch, and may be larger than others. */
-const BATCH_PATHS: ReadonlySet<string> = new Set([
-  '/quotes',
-  '/orders/query',
-  '/orderbook/quotes',
-  '/pools',
-  '/pool/settle',
-  '/pool/exercise',
-  '/pool/annihilate',
-]);
+/** Of batches, of bodies from callers without a key, and of all others. */
+function bodyLimits(routes: readonly Route[], limits: Limits): HttpWiring['bodyBytes'] {
+  const special = new Map<string, number>();
+  for (const route of routes) {
+    const name = `${route.method} ${route.path}`;
+    if (route.needsKey && route.takesBatch === true) special.set(name, limits.batchBodyBytes);
+    if (!route.needsKey && route.method === 'POST') special.set(name, limits.keylessBodyBytes);
+  }
+  return (method, path) => special.get(`${method} ${path}`) ?? limits.bodyBytes;
+}
 
 /**
  * The servers for routes and sockets; none listens yet. `container`: sockets of the second listener, if there is one.
@@ -321,12 +323,7 @@ function openOneServer(
     sockets: metrics === null ? sockets : measuredSockets(sockets, metrics),
     limits: {
       ...limits,
-      bodyBytes: (method, path) =>
-        method === 'POST' && BATCH_PATHS.has(path)
-          ? limits.batchBodyBytes
-          : KEYLESS_PATHS.includes(path)
-            ? limits.keylessBodyBytes
-            : limits.bodyBytes,
+      bodyBytes: http.bodyBytes,
     },
     ...(descriptors !== undefined && { descriptors }),
     onFault,

@@ -24,9 +24,6 @@ export interface SelfService {
   networkId(remoteAddress: string): string;
 }
 
-/** Paths that take a body from callers without a key. */
-export const KEYLESS_PATHS: readonly string[] = ['/auth/keys', '/auth/keys/nonce'];
-
 /** Proofs that callers own addresses. */
 export interface SignIns {
   /** Times are in Unix milliseconds. */

@@ -111,7 +111,7 @@ export function poolRoutes(
   return [
     { method: 'GET', path: '/pools', needsKey: true, handle: list },
     { method: 'GET', path: '/instruments', needsKey: true, handle: listInstruments },
-    { method: 'POST', path: '/pools', needsKey: true, handle: deploy },
+    { method: 'POST', path: '/pools', needsKey: true, takesBatch: true, handle: deploy },
   ];
 }
 
@@ -188,6 +188,7 @@ export function settlementRoutes(
     method: 'POST',
     path: `/pool/${close}`,
     needsKey: true,
+    takesBatch: true,
     ...(close !== 'settle' && { scope: 'operator' }),
     handle: (request, caller) => answer(request, caller, close),
   }));

@@ -252,7 +252,7 @@ export function orderbookRoutes(
         fields: query.fields ?? null,
       })),
     },
-    { method: 'POST', path: '/orders/query', needsKey: true, handle: postedOrders },
+    { method: 'POST', path: '/orders/query', needsKey: true, takesBatch: true, handle: postedOrders },
   ];
 }
 

@@ -129,7 +129,7 @@ export function publishRoute(
     return json(text, CREATED.length > 0 ? 201 : 200);
   }
 
-  return { method: 'POST', path: '/quotes', needsKey: true, takesQuotes: true, handle: publish };
+  return { method: 'POST', path: '/quotes', needsKey: true, takesQuotes: true, takesBatch: true, handle: publish };
 }
 
 /** Takes so many quotes from what the caller has left, or says why not. */

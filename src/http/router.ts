@@ -31,6 +31,8 @@ export type Route =
       readonly needsKey: true;
       /** Callers pay for each quote, too. */
       readonly takesQuotes?: true;
+      /** Its body is a batch, and may be larger than others. */
+      readonly takesBatch?: true;
       /** Keys without this scope are refused with 403, before their body is read. */
       readonly scope?: 'operator';
       readonly handle: RouteHandler<Caller>;

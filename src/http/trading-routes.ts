@@ -289,7 +289,7 @@ export function tradingRoutes(parts: TradingRouteParts): Route[] {
 
   const quotes = { path: '/orderbook/quotes', needsKey: true, scope: 'operator' } as const;
   return [
-    { ...quotes, method: 'POST', takesQuotes: true, handle: post },
+    { ...quotes, method: 'POST', takesQuotes: true, takesBatch: true, handle: post },
     { ...quotes, method: 'PATCH', handle: fill },
     { ...quotes, method: 'DELETE', handle: cancel },
     { method: 'POST', path: '/account/collateral_approval', needsKey: true, scope: 'operator', handle: approve },

@@ -131,6 +131,26 @@ await t.test('JSON as deep as it fits is refused like any wrong shape', async (t
   }
 });
 
+await t.test('the body of a batch may be larger than others', async (t) => {
+  const batches = [
+    ...['/quotes', '/orders/query', '/orderbook/quotes', '/pools'],
+    ...['/pool/settle', '/pool/exercise', '/pool/annihilate'],
+  ];
+  const posts = running.service.routes.filter(({ method, needsKey }) => method === 'POST' && needsKey);
+  t.ok(posts.length > batches.length);
+  for (const { path } of posts) {
+    const most = batches.includes(path) ? limits.batchBodyBytes : limits.bodyBytes;
+    const { status } = await rest.post(path, ' '.repeat(most));
+    t.equal(status, 400, `${path}: ${most} bytes are read`);
+    t.equal((await rest.post(path, ' '.repeat(most + 1))).status, 413, `${path}: one more is not`);
+  }
+  const others = running.service.routes.filter(({ path, method }) => method !== 'POST' && path === '/orderbook/quotes');
+  for (const method of ['PATCH', 'DELETE'] as const) {
+    t.ok(others.some((route) => route.method === method));
+    t.equal((await rest.send(method, '/orderbook/quotes', ' '.repeat(limits.bodyBytes + 1))).status, 413, method);
+  }
+});
+
 await t.test('a body of 10 MB is refused before it is read', async (t) => {
   const answer = await rest.post('/quotes', `[${' '.repeat(10_000_000)}]`);
   t.strictSame([answer.status, answer.body], [413, { message: 'The body is too large' }]);

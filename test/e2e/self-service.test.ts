@@ -2,7 +2,7 @@ import t from 'tap';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import { OrderbookClient, requestApiKey } from 'quotebook/client';
 import { KeyStore } from '../../src/auth/key-store.js';
-import { tierQuotas } from '../../src/config/limits.js';
+import { limits, tierQuotas } from '../../src/config/limits.js';
 import { systemRandom } from '../../src/system/clock.js';
 import { MemoryKeyFiles } from '../auth/memory-key-files.js';
 import { Market, ONE } from '../chain/dev/market.js';
@@ -45,6 +45,15 @@ await t.test('a service hands out no keys unless selfService is on, and reads no
     const { status, body } = await rest.post(path, {}, { accept: 'application/problem+json' });
     const detail = 'This service hands out no keys: ask its operator for one';
     t.match([status, body], [403, { code: 'self_service_off', detail, retryable: false }]);
+  }
+});
+
+await t.test('bodies of callers without a key are small', async (t) => {
+  const rest = new RestClient(httpUrl, null);
+  for (const path of ['/auth/keys/nonce', '/auth/keys']) {
+    const from = { 'x-forwarded-for': '203.0.113.7' };
+    t.equal((await rest.post(path, ' '.repeat(limits.keylessBodyBytes), from)).status, 400, path);
+    t.equal((await rest.post(path, ' '.repeat(limits.keylessBodyBytes + 1), from)).status, 413, path);
   }
 });
 
