@@ -330,7 +330,7 @@ export const httpErrors: Readonly<Record<number, readonly ErrorDoc<HttpErrorCode
       when: 'POST /rfqs: it has other legs or another taker.',
     },
     {
-      message: 'The nonce counts no more',
+      message: 'The nonce was used before',
       code: 'nonce_spent',
       when: 'DELETE /quotes, POST /quotes/restore, POST and DELETE /authorizations, POST /fill_limits: the provider has signed with it before.',
     },
@@ -375,12 +375,12 @@ export const httpErrors: Readonly<Record<number, readonly ErrorDoc<HttpErrorCode
   ],
   429: [
     {
-      message: 'As many are in force as may be',
+      message: 'Too many are in force',
       code: 'too_many_protections',
       when: 'POST /authorizations: `authorizationsPerProvider`, `authorizationsKept`; POST /fill_limits: `fillLimitsPerProvider`, `fillLimitsKept`.',
     },
     {
-      message: 'As many requests of this key are live as may be',
+      message: 'Too many requests of this key are live',
       code: 'too_many_live_rfqs',
       when: 'POST /rfqs: `liveRfqsPerKey`; each leg counts.',
     },
@@ -470,7 +470,7 @@ export const httpErrors: Readonly<Record<number, readonly ErrorDoc<HttpErrorCode
   ],
   503: [
     {
-      message: 'As many keys as may be are in force',
+      message: 'Too many keys are in force',
       code: 'self_keys_exhausted',
       when: 'POST /auth/keys: more than `selfKeys`. Keys that nobody uses expire after `selfKeyUnusedDays`.',
     },

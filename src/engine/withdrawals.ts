@@ -28,7 +28,7 @@ export class Withdrawal extends HashedEntry {
   }
 }
 
-/** A nonce that counts no more for its provider. */
+/** A nonce that its provider has signed with: it counts once. */
 export class SpentNonce extends HashedEntry {
   readonly provider: Hex;
   readonly nonce: bigint;

@@ -144,7 +144,7 @@ export function authRoutes({ signIns, selfService, chainId, limits }: AuthRouteP
         return json(JSON.stringify(created), 201);
       }
       case 'FULL':
-        return refuse(request, 'self_keys_exhausted', 'As many keys as may be are in force');
+        return refuse(request, 'self_keys_exhausted', 'Too many keys are in force');
       case 'NETWORK_FULL': {
         const message = `Too many keys: ${limits.selfKeysPerNetwork} were created from this network`;
         return refuse(request, 'too_many_keys', message);

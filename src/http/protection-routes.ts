@@ -129,7 +129,7 @@ export function protectionRoutes(parts: ProtectionRouteParts): {
       case 'NO_POOL':
         return refuse(request, { code: 'pool_not_deployed', param: 'poolAddress' }, noPoolText('that address'));
       case 'TOO_MANY':
-        return refuse(request, 'too_many_protections', 'As many are in force as may be');
+        return refuse(request, 'too_many_protections', 'Too many are in force');
       case 'NOT_NOW':
         return notNow(request, result.refusal);
       default: {

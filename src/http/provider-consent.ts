@@ -55,7 +55,7 @@ export function consentRefused(
     case 'TOO_FAR_AHEAD':
       return refuse(request, WRONG_DEADLINE, texts.tooFarAhead);
     case 'NONCE_SPENT':
-      return refuse(request, 'nonce_spent', 'The nonce counts no more');
+      return refuse(request, 'nonce_spent', 'The nonce was used before');
     case 'TOO_MANY_NONCES':
       return rateLimited(request, refusal.retryAfterMs);
   }

@@ -261,7 +261,7 @@ function refused(request: NetRequest, why: RfqRefusal): NetResponse {
     case 'TOO_MANY':
       return rateLimited(request, RETRY_MS);
     case 'TOO_MANY_OF_KEY':
-      return refuse(request, 'too_many_live_rfqs', 'As many requests of this key are live as may be');
+      return refuse(request, 'too_many_live_rfqs', 'Too many requests of this key are live');
     case 'INVALID_END':
       return refuse(
         request,

@@ -28,7 +28,7 @@ export interface RfqRequest extends Pick<RequestTerms, 'owner' | 'clientId' | 'm
 export type RfqRefusal =
   | 'STORAGE_FULL'
   | 'BUSY'
-  /** As many are live as may be: in all, or of this key. */
+  /** Too many are live: in all, or of this key. */
   | 'TOO_MANY'
   | 'TOO_MANY_OF_KEY'
   /** Its end has passed, or is too far away. */

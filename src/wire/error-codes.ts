@@ -148,7 +148,7 @@ export const ERROR_CODES = {
   too_many_keys: {
     status: 403,
     retryable: false,
-    title: 'As many keys as may be were created from the network',
+    title: 'Too many keys were created from the network',
     remedy: 'Use one of them, or sign in with an address that has one: that replaces it.',
   },
   origin_forbidden: {
@@ -172,13 +172,13 @@ export const ERROR_CODES = {
   too_many_protections: {
     status: 429,
     retryable: false,
-    title: 'As many authorisations or fill limits are in force as may be',
+    title: 'Too many authorisations or fill limits are in force',
     remedy: 'Revoke or remove others first.',
   },
   nonce_spent: {
     status: 409,
     retryable: false,
-    title: 'The nonce counts no more',
+    title: 'The nonce was used before',
     remedy: 'The message was carried out before, or sign it anew with another nonce.',
   },
   unknown_path: { status: 404, retryable: false, title: 'No such path', remedy: 'Take one of the documented paths.' },
@@ -271,7 +271,7 @@ export const ERROR_CODES = {
   self_keys_exhausted: {
     status: 503,
     retryable: true,
-    title: 'As many keys of the self tier as may be are in force',
+    title: 'Too many keys of the self tier are in force',
     remedy: 'Ask the operator for a key, or try again on another day: keys that nobody uses expire.',
   },
   chain_unavailable: {
@@ -347,7 +347,7 @@ export const ERROR_CODES = {
   too_many_live_rfqs: {
     status: 429,
     retryable: true,
-    title: 'As many requests of the key are live as may be',
+    title: 'Too many requests of the key are live',
     remedy: 'Cancel one by DELETE /rfqs/{rfqId}, or wait until one ends.',
   },
   unknown_rfq: {

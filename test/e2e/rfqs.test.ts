@@ -201,5 +201,5 @@ await t.test('what cannot be a request is refused, and changes nothing', async (
     ...asking,
     legs: Array.from({ length: 8 }, () => leg(call.poolAddress)),
   });
-  t.strictSame([status, body.message], [429, 'As many requests of this key are live as may be']);
+  t.strictSame([status, body.message], [429, 'Too many requests of this key are live']);
 });

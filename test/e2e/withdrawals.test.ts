@@ -88,7 +88,7 @@ await t.test('a withdrawn quote is in no view until its provider restores it, an
   await market.fill(taker.address, offer, ONE / 4n);
   t.equal(await next(), `FILL_QUOTE 0 ${ONE / 4n}`);
 
-  await t.rejects(client.rest.withdrawQuotes(withdrawal), { status: 409, message: 'The nonce counts no more' });
+  await t.rejects(client.rest.withdrawQuotes(withdrawal), { status: 409, message: 'The nonce was used before' });
   const left = ((3n * ONE) / 4n).toString();
   t.match(await client.rest.withdrawnQuotes({ provider: maker.address }), {
     next: null,
