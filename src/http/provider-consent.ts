@@ -16,7 +16,7 @@ export type ConsentRefusal =
   /** The provider, or all of them, have signed with as many nonces as are kept. */
   | { readonly type: 'TOO_MANY_NONCES'; readonly retryAfterMs: number };
 
-/** What a body has of a provider's signature. */
+/** The fields of a body that come together with a signature of its provider. */
 export type ConsentFields = Partial<Pick<AuthorizationBody, 'nonce' | 'deadline' | 'signature'>>;
 
 /** The refusal of a body with a part of what a provider signs; null: it has all of it, or nothing. */
