@@ -168,7 +168,7 @@ export function openChains(options: ChainsOptions): Chains {
 
 type OfRoles<T> = Readonly<Record<ChainRole, T>>;
 
-/** What asks the nodes. `onAnswering`: a contract that was left alone for a while is answering again. */
+/** The readers ask the nodes. `onAnswering`: a contract that was left alone for a while is answering again. */
 function openReaders({ profile, rpc, clock, limits }: ChainsOptions, onAnswering: (contract: Hex) => void) {
   const multicall = multicallLimits(limits);
   const breaker = new ContractBreaker(
@@ -188,7 +188,7 @@ function openReaders({ profile, rpc, clock, limits }: ChainsOptions, onAnswering
   return { settlement, stream, breaker };
 }
 
-/** What the settlement chain says of quotes. */
+/** Reads the states of quotes on the settlement chain. */
 function openStates({ profile: { contracts }, clock, limits }: ChainsOptions, settlement: ChainReader): QuoteStates {
   const poolFactory = contracts.poolFactory.address;
   const dryRun = new DeploymentDryRun(settlement, poolFactory, clock, {
@@ -299,7 +299,7 @@ interface FollowerParts {
   readonly publisher: QuotePublisher | null;
 }
 
-/** What enters the events of each chain into the book. */
+/** The followers enter the events of each chain into the book. */
 function openFollowers(options: ChainsOptions, parts: FollowerParts) {
   const { profile, book, clock, limits, signatures, checks, readSoFar } = options;
   const { readers, cursors, windows, states, submitter, publisher } = parts;

@@ -225,7 +225,7 @@ interface PublisherParts {
   readonly records: Core['records'];
   readonly publishers: readonly PlainPublisher[];
   readonly feed: Feed;
-  /** What counts committed records and publishes nothing itself. */
+  /** They count committed records, and publish nothing themselves. */
   readonly followers: readonly Pick<TradeHistory, 'onRecords'>[];
   readonly quoteJson: QuoteJson;
   readonly gateway: Gateway;

@@ -9,7 +9,7 @@ const LIMIT_FIELDS =
   '(address provider,address poolAddress,uint256 contracts,uint256 fills,uint256 windowSeconds,uint256 nonce,uint256 deadline)';
 const WORD_BYTES = 32;
 
-/** What a provider signs to withdraw quotes, and to have them back. */
+/** Types that a provider signs to withdraw quotes, and to restore them. */
 export type WithdrawalType = 'WithdrawQuotes' | 'RestoreQuotes';
 
 /** What is signed. Addresses and ids in lower case. */

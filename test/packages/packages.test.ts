@@ -179,9 +179,19 @@ t.test('the packages work where they are installed', async (t) => {
     t.equal(stdout, 'quoted 1 1000000000000000000 planned 1n\n');
   });
 
-  await t.test('and stops with all that it started', async () => {
+  await t.test('and stops with all that it started', async (t) => {
+    const { httpUrl, rpcUrl } = JSON.parse(await readFile(readyFile, 'utf8')) as { httpUrl: string; rpcUrl: string };
+    const answers = (url: string): Promise<boolean> =>
+      fetch(url, { method: 'POST' }).then(
+        () => true,
+        () => false,
+      );
+    t.strictSame(await Promise.all([httpUrl, rpcUrl].map(answers)), [true, true], 'both answer before');
     const ended = once(server, 'exit');
     if (server.pid !== undefined) process.kill(-server.pid, 'SIGINT');
-    await ended;
+    const [code, signal] = (await ended) as [number | null, NodeJS.Signals | null];
+    // npx itself may end by the signal once the service has ended; of a service that fails it gives the exit code.
+    t.match(String(code ?? signal), /^(0|SIGINT)$/);
+    t.strictSame(await Promise.all([httpUrl, rpcUrl].map(answers)), [false, false], 'none outlives it');
   });
 });

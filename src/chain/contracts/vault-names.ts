@@ -1,7 +1,7 @@
 import type { OptionTerms } from '../../wire/options.js';
 import type { VaultProfile } from './deployments.js';
 
-/** What one vault sells: calls or puts of a pair of tokens, by their symbols. */
+/** A vault sells calls or puts of one pair of tokens, here by their symbols. */
 type VaultPair = Pick<OptionTerms, 'base' | 'quote' | 'type'>;
 
 /**
