@@ -1,7 +1,7 @@
 import type { BookPort } from '../chain/follow/book-port.js';
 import type { IdentifiedQuote } from '../chain/contracts/quote-types.js';
 import type { PublicationWatch } from '../chain/publish/publisher.js';
-import type { QuoteValidation } from '../chain/publish/quote-validation.js';
+import { isAccepted, type QuoteValidation } from '../chain/publish/quote-validation.js';
 import type { Hex } from '../engine/quote.js';
 import type { QuotePublishing } from '../http/publish-route.js';
 import type { Caller, Route } from '../http/router.js';
@@ -103,13 +103,13 @@ export class PostTraces {
     const untraced = checks((_, task) => task());
     return {
       refusals: (quotes) => untraced.refusals(quotes),
-      check: async (posted, onPromising) => {
+      check: async (posted, pending) => {
         const traced = this.#requests.get(posted);
-        if (traced === undefined) return untraced.check(posted, onPromising);
+        if (traced === undefined) return untraced.check(posted, pending);
         const span = traced.span.child('check quotes', { 'quotebook.quotes': posted.length });
         try {
-          const items = await checks((name, task) => timed(span.child(name), task)).check(posted, onPromising);
-          for (const item of items) if (item.type === 'GOOD') this.#follow(traced, item.quote.quoteId);
+          const items = await checks((name, task) => timed(span.child(name), task)).check(posted, pending);
+          for (const item of items) if (isAccepted(item)) this.#follow(traced, item.quote.quoteId);
           return items;
         } finally {
           span.end();

@@ -2,7 +2,7 @@ import type { QuoteDryRun } from '../chain/publish/dry-run.js';
 import type { QuoteIntake } from '../chain/publish/quote-intake.js';
 import type { CancelTimer, Clock, Journal } from '../engine/ports.js';
 import type { QuotePublishing } from '../http/publish-route.js';
-import { type GasBudget, gasOfQuotes, type RouteCap } from '../quota/gas-budget.js';
+import { type GasBudget, gasOfQuotes, type GasRefusal, type RouteCap } from '../quota/gas-budget.js';
 import type { Quotas } from '../quota/rate-limits.js';
 import { delayCode } from '../wire/error-codes.js';
 import type { Chains } from './chains.js';
@@ -44,27 +44,33 @@ export function quotePublishing(parts: QuotePublishingParts): QuotePublishing {
       return message === null ? null : { code: delayCode(message), message };
     },
     async submit(caller, quotes, areOperators = false) {
-      const spendWaitMs = chains.spending?.stream.waitMs() ?? 0;
-      if (spendWaitMs > 0) return { type: 'SPEND_CAP', wallet: intake.walletAddress, retryAfterMs: spendWaitMs };
-      if (!operatorGas.canKeep(caller)) return { type: 'STORAGE_FULL' };
       const cap = areOperators ? operatorsCap : null;
-      const gas = gasOfQuotes(quotes.length);
-      const takenMs = operatorGas.nowMs();
-      const refusal = cap?.take(gas) ?? null;
-      if (refusal !== null) return refusal;
-      const retryAfterMs = operatorGas.take(caller, quotes.length);
-      if (retryAfterMs > 0) {
-        void cap?.settle(gas, 0, takenMs);
-        return { type: 'OVER_BUDGET', retryAfterMs };
-      }
-      let paid = 0;
+      let [taken, takenMs, paid] = [0, 0, 0];
+      const take = (count: number): GasRefusal | null => {
+        const spendWaitMs = chains.spending?.stream.waitMs() ?? 0;
+        if (spendWaitMs > 0) return { type: 'SPEND_CAP', wallet: intake.walletAddress, retryAfterMs: spendWaitMs };
+        if (!operatorGas.canKeep(caller)) return { type: 'STORAGE_FULL' };
+        const gas = gasOfQuotes(count);
+        takenMs = operatorGas.nowMs();
+        const refusal = cap?.take(gas) ?? null;
+        if (refusal !== null) return refusal;
+        const retryAfterMs = operatorGas.take(caller, count);
+        if (retryAfterMs > 0) {
+          void cap?.settle(gas, 0, takenMs);
+          return { type: 'OVER_BUDGET', retryAfterMs };
+        }
+        taken = count;
+        return null;
+      };
       try {
-        return await intake.submit(quotes, (count) => (paid = count));
+        return await intake.submit(quotes, { take, charge: (count) => (paid = count) });
       } finally {
-        await Promise.all([
-          operatorGas.settle(caller, quotes.length, paid, takenMs),
-          cap?.settle(gas, gasOfQuotes(paid), takenMs),
-        ]);
+        if (taken > 0) {
+          await Promise.all([
+            operatorGas.settle(caller, taken, paid, takenMs),
+            cap?.settle(gasOfQuotes(taken), gasOfQuotes(paid), takenMs),
+          ]);
+        }
       }
     },
   };

@@ -87,11 +87,13 @@ await t.test('a wallet that has spent its cap publishes and deploys nothing more
   const capped = await startTestService({ chain, spendPerDayWei: 1n });
   t.teardown(() => capped.stop());
   const client = new RestClient(capped.httpUrl, capped.apiKey);
-  t.equal((await client.post('/quotes', [await signQuote(maker.privateKey, pool)])).status, 201);
+  const first = await signQuote(maker.privateKey, pool);
+  t.equal((await client.post('/quotes', [first])).status, 201);
   const refused = await client.post('/quotes', [await signQuote(maker.privateKey, pool)]);
   const message = `The wallet ${operator.address.toLowerCase()} has spent what it may in a day`;
   t.strictSame([refused.status, refused.body], [429, { message }]);
   t.match(refused.headers.get('retry-after'), /^8(6400|63\d\d)$/);
+  t.match(await client.post('/quotes', [first]), { status: 200, body: { exists: [{ salt: first.salt }] } });
   const listed: unknown = (await client.get('/pools')).body;
   const [{ expiration } = { expiration: '' }] = listed as { expiration: string }[];
   const option = { base: 'testWETH', quote: 'USDC', expiration, strike: 2_900, type: 'C' };

@@ -120,6 +120,60 @@ await t.test('one that is stuck is reported as pending, and posting it again joi
   t.strictSame(socket.unread, [], 'the feed publishes it once');
 });
 
+await t.test('a key that has used up its day may post again what is pending or known, and nothing new', async (t) => {
+  const { running } = await start(t, { publishTimeoutMs: 250 });
+  running.service.adoptQuotas({ ...tierQuotas, free: { ...tierQuotas.free, quotesPerDay: 1 } });
+  const rest = new RestClient(running.httpUrl, (await running.keys.create('free', 'again')).key);
+  await client.setAutomine(false);
+  const quote = await newQuote();
+  const stuck = await rest.post('/quotes', [quote]);
+  t.equal(stuck.status, 504);
+  t.match(await rest.post('/quotes', [quote]), { status: 504, body: stuck.body }, 'it joins');
+  const over = { status: 429, body: { message: 'RATELIMITED' } };
+  t.match(await rest.post('/quotes', [await newQuote()]), over);
+  await client.setAutomine(true);
+  await client.mine({ blocks: 1 });
+  const again = await untilAnswer(
+    () => rest.post('/quotes', [quote]),
+    ({ status }) => status !== 504,
+  );
+  t.match(again.body, { failed: [] });
+  t.match(await rest.post('/quotes', [quote]), { status: 200, body: { exists: [{ salt: quote.salt }] } });
+  t.match(await rest.post('/quotes', [quote, await newQuote()]), over);
+  t.equal(await published(quote.salt), 1);
+});
+
+await t.test('one that is stuck until its quote has little time left can still be joined', async (t) => {
+  const { rest } = await start(t, { publishTimeoutMs: 250, txResendAfterMs: 60_000 });
+  await client.setAutomine(false);
+  const { timestamp, baseFeePerGas } = await client.getBlock();
+  const quote = await signQuote(maker.privateKey, pool, { size: ONE / 100n, deadline: Number(timestamp) + 40 });
+  const stuck = await rest.post('/quotes', [quote]);
+  t.equal(stuck.status, 504);
+  // A block with a base fee that the transaction does not pay, 9 s before the deadline.
+  const [first] = await untilAnswer(waiting, ({ length }) => length === 1);
+  await client.setNextBlockBaseFeePerGas({ baseFeePerGas: (first?.maxFeePerGas ?? 0n) * 2n });
+  await client.setNextBlockTimestamp({ timestamp: timestamp + 31n });
+  await client.mine({ blocks: 1 });
+  const other = await signQuote(maker.privateKey, pool, { deadline: quote.deadline });
+  const reasons = ['Quote deadline is invalid (cannot be less than 10 sec)'];
+  await untilAnswer(
+    () => rest.post('/quotes?dryRun=true', [other]),
+    ({ body }) => JSON.stringify(body).includes(JSON.stringify(reasons)),
+  );
+  t.match(await rest.post('/quotes', [quote]), { status: 504, body: stuck.body });
+  t.match((await rest.post('/quotes', [other])).body, { failed: [{ reason: reasons[0] }] });
+  await client.setNextBlockBaseFeePerGas({ baseFeePerGas: baseFeePerGas ?? 0n });
+  await client.setAutomine(true);
+  await client.mine({ blocks: 1 });
+  const joined = await untilAnswer(
+    () => rest.post('/quotes', [quote]),
+    ({ status }) => status !== 504,
+  );
+  t.match(joined.body, { failed: [] });
+  t.equal(await published(quote.salt), 1);
+});
+
 await t.test('another signer of the wallet takes the nonce: the publication comes under the next', async (t) => {
   const { rest } = await start(t);
   await client.setAutomine(false);

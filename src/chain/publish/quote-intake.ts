@@ -19,6 +19,7 @@ import {
   asExisting,
   type CheckedItem,
   failed,
+  isAccepted,
   type QuoteValidation,
   type IntakeItem,
   type KnownOrders,
@@ -30,12 +31,20 @@ export type IntakeResult =
   /** Time is up and nothing has landed; these may still enter. */
   | { readonly type: 'NOT_CONFIRMED'; readonly pending: readonly Hex[] }
   | { readonly type: 'NO_GAS_MONEY'; readonly wallet: Hex }
-  | Extract<GasRefusal, { type: 'SPEND_CAP' }>
+  | GasRefusal
   | { readonly type: 'QUEUE_FULL' }
   | { readonly type: 'CHAIN_UNREACHABLE' };
 
 export interface IntakeLimits {
   readonly publishTimeoutMs: number;
+}
+
+/** Pays for the quotes of one request. */
+export interface QuoteBudget {
+  /** Reserves for so many new quotes, or returns why not. Called once, before the first of them is published. */
+  take(quotes: number): GasRefusal | null;
+  /** Of those the wallet pays, or may pay, for so many, whatever their outcome. */
+  charge(quotes: number): void;
 }
 
 /** The event did not come in time; it still may. */
@@ -58,26 +67,37 @@ export class QuoteIntake {
   }
 
   /**
-   * Calls `onPaid` with the number of quotes that the wallet pays or may pay for this request, whatever their outcome. A
-   * quote that was already pending is charged to the request that posted it first.
+   * `budget` pays for new quotes alone: a quote that was already pending is charged to the request that posted it first.
+   * If it refuses, nothing is published.
    */
-  async submit(posted: readonly PostedQuote[], onPaid: (quotes: number) => void): Promise<IntakeResult> {
+  async submit(posted: readonly PostedQuote[], budget: QuoteBudget): Promise<IntakeResult> {
     try {
-      return await this.#submit(posted, onPaid);
+      return await this.#submit(posted, budget);
     } catch (error) {
       if (isChainFailure(error)) return { type: 'CHAIN_UNREACHABLE' };
       throw error;
     }
   }
 
-  async #submit(posted: readonly PostedQuote[], onPaid: (quotes: number) => void): Promise<IntakeResult> {
-    const promising = await this.checks.check(posted, (quotes) => this.publisher.prefetch(quotes));
+  async #submit(posted: readonly PostedQuote[], budget: QuoteBudget): Promise<IntakeResult> {
+    const { publisher } = this;
+    const promising = await this.checks.check(posted, {
+      join: (quote) => (publisher.has(quote) ? publisher.publish(quote) : null),
+      prefetch: (quotes) => publisher.prefetch(quotes),
+    });
     const checked = promising.map((item) => this.#unlessEntered(item));
-    const good = checked.flatMap((item) => (item.type === 'GOOD' ? [item.quote] : []));
-    const isNew = good.map((quote) => !this.publisher.has(quote));
-    if (isNew.filter(Boolean).length > this.publisher.room) return { type: 'QUEUE_FULL' };
-    const outcomes = await this.#publish(good);
-    onPaid(outcomes.filter((outcome, i) => isNew[i] === true && isPaid(outcome)).length);
+    const accepted = checked.filter(isAccepted);
+    const good = accepted.map(({ quote }) => quote);
+    // No await between here and the publication: another request may have the same quotes published meanwhile.
+    const isNew = accepted.map(({ type, quote }) => type === 'GOOD' && !publisher.has(quote));
+    const newQuotes = isNew.filter(Boolean).length;
+    if (newQuotes > publisher.room) return { type: 'QUEUE_FULL' };
+    const refusal = newQuotes === 0 ? null : budget.take(newQuotes);
+    if (refusal !== null) return refusal;
+    const outcomes = await this.#outcomes(
+      accepted.map((item) => (item.type === 'JOINED' ? item.outcome : publisher.publish(item.quote))),
+    );
+    budget.charge(outcomes.filter((outcome, i) => isNew[i] === true && isPaid(outcome)).length);
     const result = this.#answer(checked, good, await this.#explainGone(good, outcomes));
     // Read first, then wait: after the wait the book may show newer things that are not durable yet.
     await this.orders.whenDurable();
@@ -94,12 +114,12 @@ export class QuoteIntake {
   }
 
   /** Null where time ran out first. */
-  async #publish(quotes: readonly IdentifiedQuote[]): Promise<(PublicationOutcome | null)[]> {
-    if (quotes.length === 0) return [];
-    const outcomes = quotes.map((): PublicationOutcome | null => null);
+  async #outcomes(publications: readonly Promise<PublicationOutcome>[]): Promise<(PublicationOutcome | null)[]> {
+    if (publications.length === 0) return [];
+    const outcomes = publications.map((): PublicationOutcome | null => null);
     const all = Promise.all(
-      quotes.map(async (quote, i) => {
-        outcomes[i] = await this.publisher.publish(quote);
+      publications.map(async (publication, i) => {
+        outcomes[i] = await publication;
       }),
     );
     await new Deadline(this.clock, this.limits.publishTimeoutMs).wait(all);
@@ -145,8 +165,7 @@ export class QuoteIntake {
     const published = new Map(good.map(({ quoteId }, i) => [quoteId, outcomes[i] ?? null]));
     const items: IntakeItem[] = [];
     for (const item of checked) {
-      if (item.type === 'GOOD')
-        items.push(this.#outcome(item.quote.quoteId, published.get(item.quote.quoteId) ?? null));
+      if (isAccepted(item)) items.push(this.#outcome(item.quote.quoteId, published.get(item.quote.quoteId) ?? null));
       else if (item.type === 'TWIN') items.push(asTwin(items[item.of]));
       else items.push(item);
     }

@@ -6,6 +6,7 @@ import { yieldToEventLoop } from '../../system/timers.js';
 import { boundQuote, type IdentifiedQuote, identifiedQuote } from '../contracts/quote-types.js';
 import type { PoolAddresses } from '../follow/pool-addresses.js';
 import type { QuoteStates } from '../follow/quote-states.js';
+import type { PublicationOutcome } from './publisher.js';
 
 /** A posted quote, checked for its form alone. */
 export interface PostedQuote extends Omit<SignedQuote, 'pool'> {
@@ -36,7 +37,22 @@ interface Unverified {
 export type CheckedItem =
   | IntakeItem
   | { readonly type: 'GOOD'; readonly quote: IdentifiedQuote }
+  /** Its publication was pending when the request came: no rule can stop it any more. */
+  | { readonly type: 'JOINED'; readonly quote: IdentifiedQuote; readonly outcome: Promise<PublicationOutcome> }
   | { readonly type: 'TWIN'; readonly of: number };
+
+/** Whether the item is published, or is being published already. */
+export function isAccepted(item: CheckedItem): item is Extract<CheckedItem, { readonly type: 'GOOD' | 'JOINED' }> {
+  return item.type === 'GOOD' || item.type === 'JOINED';
+}
+
+/** The publisher as the checks use it. */
+export interface PendingPublications {
+  /** Joins the quote's pending publication; null: there is none. */
+  join(quote: IdentifiedQuote): Promise<PublicationOutcome> | null;
+  /** Hears of the quotes that have passed all checks but the last, by their pools. */
+  prefetch(quotes: readonly IdentifiedQuote[]): void;
+}
 
 /** What is found out of posted quotes before anything is published: pool address, id, signature, the chain's own check. */
 export class QuoteValidation {
@@ -51,39 +67,35 @@ export class QuoteValidation {
     private readonly checksPerTurn: number,
   ) {}
 
-  /**
-   * Items in the order of the request. A bad quote does not affect the others. Calls `onPromising` with the quotes that
-   * have passed all checks but the last, by their pools.
-   */
-  async check(
-    posted: readonly PostedQuote[],
-    onPromising: (quotes: readonly IdentifiedQuote[]) => void,
-  ): Promise<CheckedItem[]> {
+  /** Items in the order of the request. A bad quote does not affect the others. */
+  async check(posted: readonly PostedQuote[], pending: PendingPublications): Promise<CheckedItem[]> {
     const pools = await this.pools.resolve(posted.map(({ poolKey }) => poolKey));
-    const items: (IntakeItem | Unverified)[] = [];
+    const items: (CheckedItem | Unverified)[] = [];
     for (const [i, quote] of posted.entries()) {
       if (i > 0 && i % this.checksPerTurn === 0) await yieldToEventLoop(this.clock);
       const pool = pools[i];
       items.push(
         pool === null || pool === undefined
           ? failed(this.checks.reasonsWithoutPool(quote)[0])
-          : this.#identify(boundQuote(quote, pool)),
+          : this.#identify(boundQuote(quote, pool), pending),
       );
     }
     // What follows, packing the signatures and the reading of the chain, has turns of its own.
     if (posted.length > this.checksPerTurn) await yieldToEventLoop(this.clock);
-    return this.#askChain(withTwins(await this.#verify(items)), onPromising);
+    return this.#askChain(withTwins(await this.#verify(items)), pending);
   }
 
-  #identify(quote: SignedQuote): IntakeItem | Unverified {
-    const quoteId = this.checks.quoteId(quote);
+  #identify(terms: SignedQuote, pending: PendingPublications): CheckedItem | Unverified {
+    const quoteId = this.checks.quoteId(terms);
     const known = this.orders.get(quoteId);
     if (known !== undefined) return asExisting(known);
-    return { type: 'UNVERIFIED', quote: identifiedQuote(quote, quoteId) };
+    const quote = identifiedQuote(terms, quoteId);
+    const outcome = pending.join(quote);
+    return outcome === null ? { type: 'UNVERIFIED', quote } : { type: 'JOINED', quote, outcome };
   }
 
   /** The checks that need no chain, the signatures of the whole request together. */
-  async #verify(items: readonly (IntakeItem | Unverified)[]): Promise<CheckedItem[]> {
+  async #verify(items: readonly (CheckedItem | Unverified)[]): Promise<CheckedItem[]> {
     const unverified = items.flatMap((item) => (item.type === 'UNVERIFIED' ? [item.quote] : []));
     const verdicts = (await this.signatures.verifyAll(unverified)).values();
     return items.map((item): CheckedItem => {
@@ -99,14 +111,11 @@ export class QuoteValidation {
     return (await this.states.read(quotes)).map(({ error }) => error);
   }
 
-  async #askChain(
-    checked: CheckedItem[],
-    onPromising: (quotes: readonly IdentifiedQuote[]) => void,
-  ): Promise<CheckedItem[]> {
+  async #askChain(checked: CheckedItem[], pending: Pick<PendingPublications, 'prefetch'>): Promise<CheckedItem[]> {
     const quotes = checked.flatMap((item) => (item.type === 'GOOD' ? [item.quote] : []));
     if (quotes.length === 0) return checked;
     const asked = this.refusals(quotes);
-    onPromising(quotes);
+    pending.prefetch(quotes);
     const refusals = await asked;
     const errors = new Map(quotes.map(({ quoteId }, i) => [quoteId, refusals[i] ?? null]));
     return checked.map((item) => {
@@ -120,7 +129,7 @@ export class QuoteValidation {
 function withTwins(items: readonly CheckedItem[]): CheckedItem[] {
   const firsts = new Map<Hex, number>();
   return items.map((item, i) => {
-    if (item.type !== 'GOOD') return item;
+    if (!isAccepted(item)) return item;
     const { quoteId } = item.quote;
     const first = firsts.get(quoteId);
     if (first !== undefined) return { type: 'TWIN', of: first };

@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import t from 'tap';
 import { type PublicationOutcome, PublicationUnseen } from '../../../src/chain/publish/publisher.js';
-import { QuoteIntake } from '../../../src/chain/publish/quote-intake.js';
+import { type QuoteBudget, QuoteIntake } from '../../../src/chain/publish/quote-intake.js';
 import { QuoteValidation, type PostedQuote, QuoteRules } from '../../../src/chain/publish/quote-validation.js';
 import { RpcUnreachable } from '../../../src/chain/rpc/rpc-errors.js';
 import {
@@ -25,6 +25,20 @@ const LIMITS = { minQuoteLifeSeconds: 10, publishTimeoutMs: 1_000, checksPerTurn
 const ENTERED = { type: 'ENTERED', isSent: true } as const;
 
 const ignore = (): void => undefined;
+const unlimited: QuoteBudget = { take: () => null, charge: ignore };
+
+/** Writes down what is taken and charged. */
+function newBudget(refusal: ReturnType<QuoteBudget['take']> = null) {
+  const [taken, paid] = [[] as number[], [] as number[]];
+  const budget: QuoteBudget = {
+    take(count) {
+      taken.push(count);
+      return refusal;
+    },
+    charge: (count) => void paid.push(count),
+  };
+  return { budget, taken, paid };
+}
 
 /** An intake whose publisher only writes down; `whileChecked` happens while the chain is asked about the quotes. */
 function newIntake(
@@ -34,13 +48,14 @@ function newIntake(
   durable: Promise<void> | null = null,
   errorsOf: (readings: number) => QuoteError | null = () => null,
   underWay: ReadonlySet<Hex> = new Set(),
+  nowSeconds: () => number = () => START,
 ) {
   const clock = new ManualClock(START * 1_000);
   const orders = new Map<Hex, Order>();
   const prefetched: Hex[][] = [];
   const published: Hex[] = [];
   let readings = 0;
-  const checks = new QuoteRules({ quoteId: ({ salt }) => quoteIdOf(salt) }, () => START, LIMITS);
+  const checks = new QuoteRules({ quoteId: ({ salt }) => quoteIdOf(salt) }, nowSeconds, LIMITS);
   const known = { get: (quoteId: Hex) => orders.get(quoteId), whenDurable: () => durable };
   const intakeChecks = new QuoteValidation(
     known,
@@ -86,7 +101,7 @@ function orderOf(n: number): Order {
 
 t.test('a quote that nobody has seen is published', async (t) => {
   const { intake, published } = newIntake(() => undefined);
-  await intake.submit([posted], ignore);
+  await intake.submit([posted], unlimited);
   t.strictSame(published, [quote.quoteId]);
 });
 
@@ -99,7 +114,7 @@ t.test('the publisher hears of good quotes before they are published', async (t)
       return Promise.resolve({ type: 'REFUSED', isSent: true, reason: 'not here' });
     },
   );
-  await intake.submit([posted], ignore);
+  await intake.submit([posted], unlimited);
   t.strictSame(heard, [[[quote.quoteId]]]);
 });
 
@@ -107,7 +122,7 @@ t.test('a quote that comes in while it is checked exists, and is not published a
   const order = orderOf(1);
   const { intake, published } = newIntake((orders) => orders.set(quote.quoteId, order));
   const { fillableSize } = order;
-  t.strictSame(await intake.submit([posted], ignore), {
+  t.strictSame(await intake.submit([posted], unlimited), {
     type: 'ANSWERED',
     items: [{ type: 'EXISTS', order, fillableSize }],
   });
@@ -121,7 +136,7 @@ t.test('a quote that entered and cannot be filled any more says why', async (t) 
     return Promise.resolve(ENTERED);
   });
   const reason = 'InsufficientCollateralBalance';
-  t.match(await intake.submit([posted], ignore), { items: [{ type: 'FAILED', reason }] });
+  t.match(await intake.submit([posted], unlimited), { items: [{ type: 'FAILED', reason }] });
 });
 
 t.test('reports an unreachable chain as such, for checks and for publishing', async (t) => {
@@ -129,16 +144,16 @@ t.test('reports an unreachable chain as such, for checks and for publishing', as
     throw new RpcUnreachable('gone');
   };
   const unread = newIntake(ignore, undefined, null, gone);
-  t.strictSame(await unread.intake.submit([posted], ignore), { type: 'CHAIN_UNREACHABLE' });
+  t.strictSame(await unread.intake.submit([posted], unlimited), { type: 'CHAIN_UNREACHABLE' });
   const unsent = newIntake(ignore, () => Promise.resolve({ type: 'FAILED', error: new RpcUnreachable('gone') }));
-  t.strictSame(await unsent.intake.submit([posted], ignore), { type: 'CHAIN_UNREACHABLE' });
+  t.strictSame(await unsent.intake.submit([posted], unlimited), { type: 'CHAIN_UNREACHABLE' });
 });
 
 t.test('a fault of our own is not taken for the chain’s', async (t) => {
   const { intake } = newIntake(ignore, undefined, null, () => {
     throw new TypeError('a bug');
   });
-  await t.rejects(intake.submit([posted], ignore), { message: 'a bug' });
+  await t.rejects(intake.submit([posted], unlimited), { message: 'a bug' });
 });
 
 t.test('reports the pending quotes even if the rest could not be sent', async (t) => {
@@ -149,7 +164,7 @@ t.test('reports the pending quotes even if the rest could not be sent', async (t
       (quoteId) =>
         quoteId === quote.quoteId ? new Promise(() => undefined) : Promise.resolve({ type: 'FAILED', error }),
     );
-    const answer = intake.submit([posted, { ...other, poolKey: other.pool.poolKey }], ignore);
+    const answer = intake.submit([posted, { ...other, poolKey: other.pool.poolKey }], unlimited);
     while (published.length < 2) await new Promise((resolve) => setImmediate(resolve));
     clock.advance(LIMITS.publishTimeoutMs);
     t.strictSame(await answer, { type: 'NOT_CONFIRMED', pending: [quote.quoteId] }, error.name);
@@ -159,14 +174,14 @@ t.test('reports the pending quotes even if the rest could not be sent', async (t
 t.test('where the wallet has no money the answer names it', async (t) => {
   const wallet = quote.provider;
   const { intake } = newIntake(ignore, () => Promise.resolve({ type: 'FAILED', error: new InsufficientFunds(wallet) }));
-  t.strictSame(await intake.submit([posted], ignore), { type: 'NO_GAS_MONEY', wallet });
+  t.strictSame(await intake.submit([posted], unlimited), { type: 'NO_GAS_MONEY', wallet });
 });
 
 t.test('what no disk would take was not sent: it is not said to be on its way, and nobody pays for it', async (t) => {
   const error = new IntentNotPersisted(new Error('no space left'));
   const { intake } = newIntake(ignore, () => Promise.resolve({ type: 'FAILED', error }));
-  const paid: number[] = [];
-  t.match(await intake.submit([posted], (quotes) => paid.push(quotes)), {
+  const { budget, paid } = newBudget();
+  t.match(await intake.submit([posted], budget), {
     items: [{ type: 'FAILED', reason: 'The transaction could not be written down' }],
   });
   t.strictSame(paid, [0]);
@@ -181,7 +196,7 @@ t.test('reports a cap that the wallet reaches meanwhile, with the time until it 
     () => undefined,
     () => Promise.resolve({ type: 'FAILED', error: capped }),
   );
-  t.match(await intake.submit(batch, ignore), { type: 'SPEND_CAP', retryAfterMs: 5_000 });
+  t.match(await intake.submit(batch, unlimited), { type: 'SPEND_CAP', retryAfterMs: 5_000 });
   const { intake: half, orders } = newIntake(
     () => undefined,
     (quoteId) => {
@@ -191,7 +206,7 @@ t.test('reports a cap that the wallet reaches meanwhile, with the time until it 
     },
   );
   const reason = `The wallet ${wallet} has spent what it may in a day`;
-  t.match(await half.submit(batch, ignore), {
+  t.match(await half.submit(batch, unlimited), {
     type: 'ANSWERED',
     items: [{ type: 'CREATED' }, { type: 'FAILED', reason }],
   });
@@ -200,9 +215,9 @@ t.test('reports a cap that the wallet reaches meanwhile, with the time until it 
 t.test('as many quotes are taken as there is room for, or none', async (t) => {
   const batch = (count: number) => Array.from({ length: count }, (_, salt) => ({ ...posted, salt }));
   const { intake, published } = newIntake(() => undefined);
-  t.strictSame(await intake.submit(batch(11), ignore), { type: 'QUEUE_FULL' });
+  t.strictSame(await intake.submit(batch(11), unlimited), { type: 'QUEUE_FULL' });
   t.strictSame(published, []);
-  t.match(await intake.submit(batch(10), ignore), { type: 'ANSWERED' });
+  t.match(await intake.submit(batch(10), unlimited), { type: 'ANSWERED' });
   t.equal(published.length, 10);
 });
 
@@ -214,7 +229,7 @@ t.test('an answer waits until what it tells is durable', async (t) => {
     new Promise((resolve) => (commit = resolve)),
   );
   const progress = { isAnswered: false };
-  const answer = intake.submit([posted], ignore).finally(() => (progress.isAnswered = true));
+  const answer = intake.submit([posted], unlimited).finally(() => (progress.isAnswered = true));
   await turn();
   t.notOk(progress.isAnswered);
   commit();
@@ -241,7 +256,7 @@ t.test("a quote that is gone before the answer gets its pool's reason", async (t
       null,
       (readings) => (readings === 1 ? null : ask()),
     );
-    t.strictSame(await intake.submit([posted], ignore), { type: 'ANSWERED', items: [{ type: 'FAILED', reason }] });
+    t.strictSame(await intake.submit([posted], unlimited), { type: 'ANSWERED', items: [{ type: 'FAILED', reason }] });
   }
 });
 
@@ -258,7 +273,7 @@ t.test('a quote that is gone does not change the outcomes of the others', async 
     (readings) => (readings === 1 ? null : 'QuoteOBCancelled'),
   );
   const batch = [quote, other, refused].map((each) => ({ ...each, poolKey: each.pool.poolKey }));
-  t.match(await intake.submit(batch, ignore), {
+  t.match(await intake.submit(batch, unlimited), {
     items: [{ reason: 'QuoteOBCancelled' }, { type: 'CREATED' }, { reason: 'not here' }],
   });
 });
@@ -267,24 +282,98 @@ t.test('a quote whose publication is under way is joined: it takes no room and i
   const quotes = Array.from({ length: 11 }, (_, i) => sampleQuote({ n: i + 1 }));
   const entered = (): Promise<PublicationOutcome> => Promise.resolve(ENTERED);
   const { intake, published } = newIntake(ignore, entered, null, undefined, new Set([quote.quoteId]));
-  const paid: number[] = [];
+  const { budget, paid } = newBudget();
   const batch = quotes.map((each) => ({ ...each, poolKey: each.pool.poolKey }));
-  t.match(await intake.submit(batch, (count) => paid.push(count)), { type: 'ANSWERED' });
+  t.match(await intake.submit(batch, budget), { type: 'ANSWERED' });
   t.equal(published.length, 11);
   t.strictSame(paid, [10]);
 });
 
-/** The counts given to `onPaid` for a batch with these outcomes; null: no outcome in time. */
+t.test('known quotes and those under way take no budget, new ones do, in one reservation', async (t) => {
+  const [, known, fresh, other] = [1, 2, 3, 4]
+    .map((n) => sampleQuote({ n }))
+    .map((each) => ({ ...each, poolKey: each.pool.poolKey }));
+  if (!known || !fresh || !other) throw new Error('There are four');
+  const entered = (): Promise<PublicationOutcome> => Promise.resolve(ENTERED);
+  const { intake, orders } = newIntake(ignore, entered, null, undefined, new Set([quote.quoteId]));
+  orders.set(known.quoteId, orderOf(2));
+  const old = newBudget({ type: 'OVER_BUDGET', retryAfterMs: 1 });
+  t.match(await intake.submit([posted, known], old.budget), { type: 'ANSWERED' });
+  t.strictSame(old.taken, []);
+  const { budget, taken } = newBudget();
+  t.match(await intake.submit([posted, known, fresh, other], budget), { type: 'ANSWERED' });
+  t.strictSame(taken, [2]);
+});
+
+t.test('without budget for all new quotes of a request none of them is published', async (t) => {
+  const refusal = { type: 'OVER_BUDGET', retryAfterMs: 1 } as const;
+  const { intake, published } = newIntake(ignore);
+  const { budget, taken, paid } = newBudget(refusal);
+  t.strictSame(await intake.submit([posted, { ...posted, salt: 2 }], budget), refusal);
+  t.strictSame([taken, paid, published], [[2], [], []]);
+});
+
+t.test('a quote whose publication is under way is joined, whatever its rules and its pool say now', async (t) => {
+  let now = START;
+  let finish: (outcome: PublicationOutcome) => void = ignore;
+  const outcome = new Promise<PublicationOutcome>((resolve) => (finish = resolve));
+  const underWay = new Set<Hex>();
+  const { intake, orders, clock, published } = newIntake(
+    ignore,
+    (quoteId) => {
+      underWay.add(quoteId);
+      return outcome;
+    },
+    null,
+    (readings) => (readings === 1 ? null : 'InsufficientCollateralBalance'),
+    underWay,
+    () => now,
+  );
+  const offer = { ...posted, deadline: START + 35 };
+  const first = intake.submit([offer], unlimited);
+  while (published.length === 0) await turn();
+  clock.advance(LIMITS.publishTimeoutMs);
+  const pending = { type: 'NOT_CONFIRMED', pending: [quote.quoteId] };
+  t.strictSame(await first, pending);
+  now = START + 26;
+  t.match(await intake.submit([{ ...offer, salt: 2 }], unlimited), {
+    items: [{ reason: 'Quote deadline is invalid (cannot be less than 10 sec)' }],
+  });
+  const again = intake.submit([offer, offer], unlimited);
+  while (published.length < 2) await turn();
+  const order = orderOf(1);
+  orders.set(quote.quoteId, order);
+  finish(ENTERED);
+  t.match(await again, { type: 'ANSWERED', items: [{ type: 'CREATED', order }, { type: 'EXISTS' }] });
+});
+
+t.test('a quote whose publication failed while its repetition was checked is not published unchecked', async (t) => {
+  const underWay = new Set([quote.quoteId]);
+  const failed: PublicationOutcome = { type: 'FAILED', error: new TxRefused('refused') };
+  const { intake, published } = newIntake(
+    () => underWay.clear(),
+    () => Promise.resolve(failed),
+    null,
+    undefined,
+    underWay,
+    () => START,
+  );
+  const other = { ...posted, salt: 2 };
+  t.match(await intake.submit([posted, other], unlimited), { items: [{ type: 'FAILED' }, { type: 'FAILED' }] });
+  t.equal(published.filter((quoteId) => quoteId === quote.quoteId).length, 1, 'joined, and no more');
+});
+
+/** The counts charged for a batch with these outcomes; null: no outcome in time. */
 async function paidOf(outcomes: readonly (PublicationOutcome | null)[]): Promise<number[]> {
   const batch = outcomes.map((_, i) => sampleQuote({ n: i + 1 }));
   const { intake, published, clock } = newIntake(ignore, (quoteId) => {
     const outcome = outcomes[batch.findIndex((each) => each.quoteId === quoteId)] ?? null;
     return outcome === null ? new Promise(ignore) : Promise.resolve(outcome);
   });
-  const paid: number[] = [];
+  const { budget, paid } = newBudget();
   const answer = intake.submit(
     batch.map((each) => ({ ...each, poolKey: each.pool.poolKey })),
-    (count) => paid.push(count),
+    budget,
   );
   while (published.length < batch.length) await turn();
   clock.advance(LIMITS.publishTimeoutMs);
@@ -326,8 +415,8 @@ t.test('what was not sent is not paid for', async (t) => {
 
 t.test('a quote that stands twice in one request is paid for once', async (t) => {
   const { intake } = newIntake(ignore);
-  const paid: number[] = [];
-  t.match(await intake.submit([posted, posted], (count) => paid.push(count)), {
+  const { budget, paid } = newBudget();
+  t.match(await intake.submit([posted, posted], budget), {
     items: [
       { type: 'FAILED', reason: 'not here' },
       { type: 'FAILED', reason: 'not here' },
@@ -343,7 +432,7 @@ t.test('the second of two that are the same exists once the first is created', a
     return Promise.resolve(ENTERED);
   });
   const { fillableSize } = order;
-  t.strictSame(await intake.submit([posted, posted], ignore), {
+  t.strictSame(await intake.submit([posted, posted], unlimited), {
     type: 'ANSWERED',
     items: [
       { type: 'CREATED', order, fillableSize },
