@@ -47,6 +47,11 @@ export class SimClock implements Clock {
   /** Runs the next task and what follows from it. False if no task is left. */
   async step(): Promise<boolean> {
     await settled();
+    return this.#runNext();
+  }
+
+  /** Once all is settled. */
+  async #runNext(): Promise<boolean> {
     const task = this.#tasks.shift();
     if (task === undefined) return false;
     this.#nowMs = task.dueMs;
@@ -59,7 +64,7 @@ export class SimClock implements Clock {
   async advance(ms: number): Promise<void> {
     const endMs = this.#nowMs + ms;
     await settled();
-    while ((this.#tasks[0]?.dueMs ?? Infinity) <= endMs) await this.step();
+    while ((this.#tasks[0]?.dueMs ?? Infinity) <= endMs) await this.#runNext();
     this.#nowMs = endMs;
   }
 
@@ -71,7 +76,7 @@ export class SimClock implements Clock {
     });
     over.catch(() => undefined);
     await settled();
-    while (!state.isOver) if (!(await this.step())) throw new Error('it waits for something that will never come');
+    while (!state.isOver) if (!(await this.#runNext())) throw new Error('it waits for something that will never come');
     return over;
   }
 }
