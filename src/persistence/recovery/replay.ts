@@ -1,4 +1,4 @@
-import { createHash, randomInt } from 'node:crypto';
+import { hash, randomInt } from 'node:crypto';
 import type { Command, Stamp } from '../../engine/command.js';
 import { Engine } from '../../engine/engine.js';
 import type { JournalRecord } from '../../engine/ports.js';
@@ -131,6 +131,6 @@ const ID_SALT = randomInt(2 ** 32);
 
 /** An engine that has applied nothing. `reorgDepth`: the one that the log was begun with. */
 export function createEngine(reorgDepth: number): Engine {
-  const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
+  const sha256 = (text: string): string => hash('sha256', text);
   return new Engine({ reorgDepth, sha256, idSalt: ID_SALT });
 }
