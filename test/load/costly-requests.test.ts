@@ -18,7 +18,7 @@ const QUOTES_OF_POOL = 4_000;
 const PAID_REQUESTS_PER_SECOND = 300;
 /** The book moves all the time, so that no answer is that of a moment before. */
 const QUOTE_EVERY_MS = 200;
-const paidStay: Bearable = { ratio: 1.5, rounds: isLong ? 15 : 7, roundMs: isLong ? 6_000 : 3_000 };
+const paidStay: Bearable = { ratio: 1.5, rounds: isLong ? 15 : 5, roundMs: isLong ? 6_000 : 3_000 };
 const { requestsPerSecond, messagesPerSecond, connections } = tierQuotas.free;
 
 t.setTimeout(isLong ? 1_800_000 : 480_000);
