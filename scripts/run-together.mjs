@@ -1,15 +1,19 @@
-// Runs the test files of one folder in one process, one after the other: what they import is loaded once, which is half a
-// second of a core for each other file. suite.mjs starts it.
-//   node scripts/run-together.mjs dist/test/quota dist/test/quota/limits.test.js ...
+// Runs test files of one folder in one process, one after the other: what they import is loaded once, which is half a
+// second of a core and more for each other file. suite.mjs starts it. The first argument is a name that no other process of the run has.
+//   node scripts/run-together.mjs 'dist/test/quota 1' dist/test/quota/limits.test.js ...
+import { once } from 'node:events';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 
 // tap names directories of tests by the program and all of its arguments.
-const [, folder, ...files] = process.argv.splice(1);
-process.argv.push(path.resolve(folder));
+const [, name, ...files] = process.argv.splice(1);
+process.argv.push(path.resolve(name));
 const { default: t } = await import('tap');
-// With one, tap ends as soon as it is idle, perhaps before the next file is loaded, and refuses that file's tests.
-t.teardown = () => {
-  throw new Error(`A file in ${folder} has a teardown of its own: take the folder out of TOGETHER in suite.mjs`);
-};
-for (const file of files) await import(pathToFileURL(file).href);
+/** Of the file that runs, for its end: tap keeps them until all files are over, and ends when it is idle between two. */
+const teardowns = [];
+t.teardown = t.after = (task) => teardowns.push(task);
+for (const file of files) {
+  await import(pathToFileURL(file).href);
+  while (!t.idle) await once(t, 'idle');
+  for (const task of teardowns.splice(0).reverse()) await task();
+}

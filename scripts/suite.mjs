@@ -6,15 +6,16 @@ import path from 'node:path';
 import { parseArgs } from 'node:util';
 import t from 'tap';
 
-/**
- * Folders whose files share a process, which saves each half a second of a core. Not those that start services or chains:
- * what one file leaves open until the process ends would keep the others waiting.
- */
+/** Folders whose files share processes: loading what they import takes longer than most of their tests. */
 const TOGETHER = [
-  ...['api-docs', 'auth', 'chain/abi', 'client', 'client/trading', 'config', 'engine', 'feed', 'http', 'market'],
-  ...['metrics', 'net', 'net/node', 'past', 'quota', 'system', 'trading', 'wire', 'ws'],
+  ...['api-docs', 'app', 'auth', 'chain', 'cli', 'client', 'config', 'e2e', 'engine', 'feed', 'http', 'market'],
+  ...['metrics', 'net', 'past', 'quota', 'system', 'trading', 'wire', 'ws'],
+  ...['abi', 'contracts', 'dev', 'follow', 'options', 'publish', 'rpc', 'wallet'].map((folder) => `chain/${folder}`),
   ...['codec', 'disk', 'format', 'log', 'recovery', 'snapshot'].map((folder) => `persistence/${folder}`),
+  ...['client/trading', 'net/node'],
 ];
+/** So many at most, which leaves something to run side by side. */
+const FILES_A_PROCESS = 8;
 
 const { values, positionals } = parseArgs({
   options: {
@@ -44,12 +45,15 @@ const runsAlone = (file) => alone.has(path.basename(file));
 /** Of a file, in the order in which they start. */
 const turnOf = (file) => (runsAlone(file) ? 2 : first.has(path.basename(file)) ? 0 : 1);
 const together = new Set(values.together.split(','));
-/** What runs in one process: a file, or all files of a folder that is named in `together`. */
+/** What runs in one process: a file, or some files of a folder that is named in `together`. */
 const groups = new Map();
+const counts = new Map();
 for (const file of files.toSorted((a, b) => turnOf(a) - turnOf(b) || (a < b ? -1 : 1))) {
   const folder = path.dirname(file);
   const isShared = together.has(path.relative(values.root, folder)) && turnOf(file) === 1;
-  const group = isShared ? folder : file;
+  const count = counts.get(folder) ?? 0;
+  if (isShared) counts.set(folder, count + 1);
+  const group = isShared ? `${folder} ${1 + Math.floor(count / FILES_A_PROCESS)}` : file;
   groups.set(group, [...(groups.get(group) ?? []), file]);
 }
 

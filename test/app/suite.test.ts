@@ -33,3 +33,13 @@ t.test('files that share a process fail where one of them does', async (t) => {
   const says = "t.test('passes', async (t) => { globalThis.isShared = true; t.pass(); });";
   t.equal(run(t, says, "t.test('fails', async (t) => t.notOk(globalThis.isShared));"), 1);
 });
+
+t.test('a file that shares a process is torn down before the next one, what came last first', async (t) => {
+  const first = `
+    const said = (globalThis.said = []);
+    t.teardown(() => said.push('first'));
+    t.teardown(() => said.push('second'));
+    t.test('takes time', () => new Promise((resolve) => setTimeout(resolve, 20)).then(() => said.push('test')));`;
+  const says = "t.test('passes', async (t) => t.strictSame(globalThis.said, ['test', 'second', 'first']));";
+  t.equal(run(t, first, says), 0);
+});
