@@ -144,15 +144,15 @@ await t.test('a key that has used up its day may post again what is pending or k
 });
 
 await t.test('one that is stuck until its quote has little time left can still be joined', async (t) => {
-  const { rest } = await start(t, { publishTimeoutMs: 250, txResendAfterMs: 60_000 });
+  const { rest } = await start(t, { publishTimeoutMs: 250 });
   await client.setAutomine(false);
-  const { timestamp, baseFeePerGas } = await client.getBlock();
+  const { timestamp } = await client.getBlock();
   const quote = await signQuote(maker.privateKey, pool, { size: ONE / 100n, deadline: Number(timestamp) + 40 });
   const stuck = await rest.post('/quotes', [quote]);
   t.equal(stuck.status, 504);
-  // A block with a base fee that the transaction does not pay, 9 s before the deadline.
+  // A block with a base fee that the transaction does not pay, even raised a few times, 9 s before the deadline.
   const [first] = await untilAnswer(waiting, ({ length }) => length === 1);
-  await client.setNextBlockBaseFeePerGas({ baseFeePerGas: (first?.maxFeePerGas ?? 0n) * 2n });
+  await client.setNextBlockBaseFeePerGas({ baseFeePerGas: (first?.maxFeePerGas ?? 0n) * 16n });
   await client.setNextBlockTimestamp({ timestamp: timestamp + 31n });
   await client.mine({ blocks: 1 });
   const other = await signQuote(maker.privateKey, pool, { deadline: quote.deadline });
@@ -163,11 +163,11 @@ await t.test('one that is stuck until its quote has little time left can still b
   );
   t.match(await rest.post('/quotes', [quote]), { status: 504, body: stuck.body });
   t.match((await rest.post('/quotes', [other])).body, { failed: [{ reason: reasons[0] }] });
-  await client.setNextBlockBaseFeePerGas({ baseFeePerGas: baseFeePerGas ?? 0n });
-  await client.setAutomine(true);
-  await client.mine({ blocks: 1 });
   const joined = await untilAnswer(
-    () => rest.post('/quotes', [quote]),
+    async () => {
+      await client.mine({ blocks: 1 });
+      return rest.post('/quotes', [quote]);
+    },
     ({ status }) => status !== 504,
   );
   t.match(joined.body, { failed: [] });
