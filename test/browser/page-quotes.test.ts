@@ -56,13 +56,13 @@ await withPage(async ({ browser, service, maker, call, put }) => {
     const row = page.locator(`#requests-rows tr:has-text("wants to buy ${size}.00")`);
     await row.locator('input').fill('0.2');
     await row.getByRole('button', { name: 'Answer' }).click();
-    await row.filter({ hasText: 'answered' }).waitFor();
     const { poolAddress } = pool;
-    const found = (await client.rest.rfqQuotes({ poolAddress, side: 'ask', taker })).find(
-      (each) => each.size === String(size * ONE),
-    );
-    if (found === undefined) throw new Error('the taker sees the answer');
-    return found.quoteId;
+    for (;;) {
+      const quotes = await client.rest.rfqQuotes({ poolAddress, side: 'ask', taker });
+      const found = quotes.find((each) => each.size === String(size * ONE));
+      if (found !== undefined) return found.quoteId;
+      await page.waitForTimeout(50);
+    }
   }
 
   async function withdraw(page: Page, row: string): Promise<void> {
