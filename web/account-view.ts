@@ -8,14 +8,14 @@ import {
 } from 'quotebook/client';
 import { contracts, drawn, plainDecimal } from './amounts.js';
 import { allowanceOf, ANY_AMOUNT, approveCall, cancelCall, closeCall, tokenDecimals } from './contract-calls.js';
-import { type Action, byId, create, fillRows, setText, tableRow, withUsd } from './elements.js';
+import { type Action, byId, create, fillRows, hold, setText, tableRow, withUsd } from './elements.js';
 import type { Market } from './market.js';
 import { nameOf, premiumText, premiumToken } from './option.js';
 import type { OwnQuote, OwnQuotes } from './own-quotes.js';
 import { throttled } from './redraw.js';
 import type { ServerClock } from './server-clock.js';
 import type { Trade } from './trades-view.js';
-import { problemText, type Wallet } from './wallet.js';
+import { pendingText, problemText, type Wallet } from './wallet.js';
 
 /** How often balances and positions are read anew; quotes are read as well whenever one of the wallet's changes. */
 const READ_EVERY_MS = 10_000;
@@ -46,6 +46,11 @@ export class AccountView {
   #client: OrderbookClient | null = null;
   #wallet: Wallet | null = null;
   #timer: ReturnType<typeof setInterval> | undefined;
+  /** By table, the newest read that is drawn: one that began before must not replace it. */
+  readonly #drawn = new Map<string, number>();
+  #reads = 0;
+  /** A signature or a transaction is under way. */
+  #isBusy = false;
   /** Pools with quotes of the wallet, when they were read last. */
   #quotedPools: ReadonlySet<string> = new Set();
   readonly #refreshSoon = throttled(() => void this.refresh(), QUOTES_AFTER_MS);
@@ -53,7 +58,7 @@ export class AccountView {
   constructor(parts: AccountParts) {
     this.#parts = parts;
     this.#market = parts.market;
-    byId('cancel-all').addEventListener('click', () => void this.#cancelAll());
+    byId('cancel-all').addEventListener('click', () => void this.#while(() => this.#cancelAll()));
   }
 
   open(client: OrderbookClient, wallet: Wallet | null): void {
@@ -66,7 +71,7 @@ export class AccountView {
     if (wallet === null) return;
     for (const id of ['quotes-rows', 'positions-rows', 'balances-rows']) fillRows(byId(id), [], 'Reading…');
     byId('cancel-all').hidden = true;
-    setText(byId('account-note'), '');
+    this.#say('');
     void this.refresh();
     this.#timer = setInterval(() => void this.refresh(), READ_EVERY_MS);
   }
@@ -238,10 +243,14 @@ export class AccountView {
     const [client, wallet] = [this.#client, this.#wallet];
     if (client === null || wallet === null) return;
     const table = byId(id);
+    this.#reads += 1;
+    const place = this.#reads;
     try {
       const draw = await read(client, wallet);
-      if (client !== this.#client || wallet !== this.#wallet) return;
+      if (client !== this.#client || wallet !== this.#wallet || place < (this.#drawn.get(id) ?? 0)) return;
+      this.#drawn.set(id, place);
       draw();
+      this.#hold();
       table.removeAttribute('aria-busy');
     } catch (error) {
       console.warn(`reading ${id} failed`, error);
@@ -253,63 +262,85 @@ export class AccountView {
   }
 
   /** Cancels what the service or this browser knows at this moment, in a transaction for each pool and 100 quotes. */
-  async #cancelAll(): Promise<void> {
+  async #cancelAll(): Promise<string> {
     const [client, wallet] = [this.#client, this.#wallet];
-    if (client === null || wallet === null) return;
-    const note = byId('account-note');
-    setText(note, 'Waiting…');
+    if (client === null || wallet === null) return '';
     let all: OwnQuote[];
     try {
       all = await this.#parts.ownQuotes.read(client, wallet);
     } catch (error) {
-      setText(note, `No quote was cancelled: they cannot be read (${problemText(error)}). Try again.`);
-      return;
+      return `No quote was cancelled: they cannot be read (${problemText(error)}). Try again.`;
     }
     const transactions: Hex[] = [];
     let cancelled = 0;
     try {
       for (const { poolAddress, ids } of parts(all)) {
-        setText(note, `Cancelling ${cancelled + 1} to ${cancelled + ids.length} of ${all.length} quotes…`);
-        transactions.push(await wallet.send(cancelCall(poolAddress, ids)));
+        const progress = `Cancelling ${cancelled + 1} to ${cancelled + ids.length} of ${all.length} quotes.`;
+        this.#say(`${progress} Waiting for the wallet…`);
+        const onSent = (hash: Hex): void => this.#say(`${progress} ${pendingText(hash)}`);
+        transactions.push(await wallet.send(cancelCall(poolAddress, ids), onSent));
         cancelled += ids.length;
       }
       const where = transactions.length === 1 ? 'transaction' : `${transactions.length} transactions:`;
       const count = cancelled === 1 ? '1 quote' : `${cancelled} quotes`;
-      setText(note, cancelled === 0 ? NO_QUOTES : `Cancelled ${count} in ${where} ${transactions.join(', ')}`);
+      return cancelled === 0 ? NO_QUOTES : `Cancelled ${count} in ${where} ${transactions.join(', ')}`;
     } catch (error) {
-      setText(note, `Cancelled ${cancelled} of ${all.length} quotes. ${problemText(error)}`);
+      return `Cancelled ${cancelled} of ${all.length} quotes. ${problemText(error)}`;
+    } finally {
+      this.transacted();
     }
-    this.transacted();
   }
 
   /** Hides a quote in the service or shows it again, by a signature. On chain it stays as it is. */
-  async #sign(quoteId: Hex, done: 'Withdrawn' | 'Restored'): Promise<void> {
-    const [client, wallet] = [this.#client, this.#wallet];
-    if (client === null || wallet === null) return;
-    const { clock, chainId } = this.#parts;
-    const terms = { quoteIds: [quoteId], deadline: clock.now() + SIGNED_SECONDS, nonce: BigInt(clock.nowMs()) };
-    setText(byId('account-note'), 'Waiting…');
-    try {
-      if (done === 'Withdrawn') await client.rest.withdrawQuotes(await signWithdrawal(wallet, chainId, terms));
-      else await client.rest.restoreQuotes(await signRestore(wallet, chainId, terms));
-      const still = done === 'Withdrawn' ? ': hidden here, still on chain until you cancel it' : '';
-      setText(byId('account-note'), `${done}${still}`);
-    } catch (error) {
-      setText(byId('account-note'), problemText(error));
-    }
-    await this.#readQuotes();
+  #sign(quoteId: Hex, done: 'Withdrawn' | 'Restored'): Promise<void> {
+    return this.#while(async () => {
+      const [client, wallet] = [this.#client, this.#wallet];
+      if (client === null || wallet === null) return '';
+      const { clock, chainId } = this.#parts;
+      const terms = { quoteIds: [quoteId], deadline: clock.now() + SIGNED_SECONDS, nonce: BigInt(clock.nowMs()) };
+      try {
+        if (done === 'Withdrawn') await client.rest.withdrawQuotes(await signWithdrawal(wallet, chainId, terms));
+        else await client.rest.restoreQuotes(await signRestore(wallet, chainId, terms));
+      } finally {
+        void this.#readQuotes();
+      }
+      return `${done}${done === 'Withdrawn' ? ': hidden here, still on chain until you cancel it' : ''}`;
+    });
   }
 
-  async #send(call: ReturnType<typeof cancelCall>, done: string): Promise<void> {
-    if (this.#wallet === null) return;
-    setText(byId('account-note'), 'Waiting…');
+  #send(call: ReturnType<typeof cancelCall>, done: string): Promise<void> {
+    return this.#while(async () => {
+      const wallet = this.#wallet;
+      if (wallet === null) return '';
+      try {
+        return `${done} in transaction ${await wallet.send(call, (hash) => this.#say(pendingText(hash)))}`;
+      } finally {
+        this.transacted();
+      }
+    });
+  }
+
+  /** One work at a time: a second press would sign or send the same once more. */
+  async #while(work: () => Promise<string>): Promise<void> {
+    if (this.#isBusy) return;
+    this.#isBusy = true;
+    this.#hold();
+    this.#say('Waiting for the wallet…');
     try {
-      const transaction = await this.#wallet.send(call);
-      setText(byId('account-note'), `${done} in transaction ${transaction}`);
+      this.#say(await work());
     } catch (error) {
-      setText(byId('account-note'), problemText(error));
+      this.#say(problemText(error));
     }
-    this.transacted();
+    this.#isBusy = false;
+    this.#hold();
+  }
+
+  #hold(): void {
+    for (const button of byId('account').querySelectorAll('button')) hold(button, this.#isBusy);
+  }
+
+  #say(text: string): void {
+    setText(byId('account-note'), text);
   }
 }
 

@@ -83,6 +83,9 @@ const CHOICES: readonly (readonly [name: string, label: string])[] = [
   ['last', 'Last price'],
   ['volume', '24 h volume'],
 ];
+const NO_OPTION = 'No option is listed. One appears here once its pool is deployed.';
+const NOT_LISTED =
+  'Options appear here once the service answers. If it asks for an API key, give one under “Settings”.';
 const STRIKE_WIDTH = 64;
 const STORED_AS = 'quotebook.columns';
 
@@ -190,7 +193,8 @@ export class ChainView {
   #build(ofPair: readonly Pool[], expiries: readonly string[]): void {
     const columns = COLUMNS.filter(({ name }) => this.#isShown(name));
     const pools = ofPair.filter(({ expiration }) => expiries.includes(expiration));
-    const shown = [...pools.map(({ poolAddress }) => poolAddress), ...columns.map(({ name }) => name)].join();
+    const names = columns.map(({ name }) => name);
+    const shown = [...pools.map(({ poolAddress }) => poolAddress), ...names, this.#market.isListed].join();
     if (shown === this.#shown) return;
     this.#shown = shown;
     this.#columns = columns;
@@ -218,7 +222,7 @@ export class ChainView {
     this.#halves = halves;
     this.#strikes = strikesAll;
     if (rows.length > 0) return replaceChildren(this.#rows, rows);
-    const empty = create('td', 'empty', 'No option is listed. One appears here once its pool is deployed.');
+    const empty = create('td', 'empty', this.#market.isListed ? NO_OPTION : NOT_LISTED);
     empty.colSpan = columns.length * 2 + 1;
     replaceChildren(this.#rows, [create('tr', '', empty)]);
   }

@@ -38,14 +38,18 @@ export function approveCall(token: Hex, spender: Hex, amount: bigint): Call {
 }
 
 /** Fills a cover, all of it or nothing, in one transaction; before, approves what it takes where the allowance is less. */
-export async function fillCover(wallet: Wallet, { approval, bundle, legs }: CoverTerms): Promise<Hex> {
+export async function fillCover(
+  wallet: Wallet,
+  { approval, bundle, legs }: CoverTerms,
+  onSent: (hash: Hex) => void,
+): Promise<Hex> {
   const call = bundle ?? legs[0]?.call;
   if (approval === null || call === undefined) throw new Error('Nothing in the book covers it');
   const { token, spender, amount } = approval;
   if ((await allowanceOf(wallet, token, spender)) < BigInt(amount)) {
-    await wallet.send(approveCall(token, spender, BigInt(amount)));
+    await wallet.send(approveCall(token, spender, BigInt(amount)), onSent);
   }
-  return wallet.send(call);
+  return wallet.send(call, onSent);
 }
 
 /** 1e-18 contracts that are filled of a quote of the wallet; 2^256 - 1: it is cancelled. */

@@ -36,6 +36,13 @@ export class Display {
       onZone();
     });
     apply();
+    for (const menu of document.querySelectorAll<HTMLDetailsElement>('details.menu')) {
+      menu.addEventListener('keydown', ({ key }) => {
+        if (key !== 'Escape' || !menu.open) return;
+        menu.open = false;
+        menu.querySelector('summary')?.focus();
+      });
+    }
   }
 
   show(tab: Tab): void {
@@ -75,8 +82,9 @@ export function durationText(ms: number): string {
     .join(' ');
 }
 
-/** A reason such as InsufficientCollateralBalance or HEARTBEAT_MISSED as words. */
+/** A reason such as InsufficientCollateralBalance or HEARTBEAT_MISSED as words; sentences stay as they are. */
 export function words(reason: string): string {
+  if (reason.includes(' ')) return reason;
   if (reason === reason.toUpperCase()) return reason.replaceAll('_', ' ').toLowerCase();
   return reason.replace(/\B([A-Z])/g, (letter) => ` ${letter.toLowerCase()}`);
 }

@@ -52,6 +52,12 @@ export function flash(element: HTMLElement): void {
   element.classList.add('changed');
 }
 
+/** Shows that a button waits for work. Unlike a disabled one it keeps the keyboard focus; the work has to check itself. */
+export function hold(button: Element, isHeld: boolean): void {
+  if (isHeld) button.setAttribute('aria-disabled', 'true');
+  else button.removeAttribute('aria-disabled');
+}
+
 /** A button of a row: its text, and what it does. */
 export type Action = readonly [label: string, act: () => void];
 
@@ -61,8 +67,11 @@ export function tableRow(
   cells: readonly (string | Node)[],
   actions: readonly Action[] = [],
 ): HTMLTableRowElement {
+  const about = cells.slice(0, 2).map((cell) => (typeof cell === 'string' ? cell : cell.textContent));
   const buttons = actions.map(([label, act]) => {
     const button = create('button', '', label);
+    // A screen reader does not announce the row of a button that is reached by keyboard.
+    button.setAttribute('aria-label', `${label}: ${about.join(', ')}`);
     button.type = 'button';
     button.dataset.key = `${key} ${label}`;
     button.addEventListener('click', act);

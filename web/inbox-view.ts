@@ -7,12 +7,12 @@ import {
   ZERO_ADDRESS,
 } from 'quotebook/client';
 import { contracts } from './amounts.js';
-import { timeText } from './display.js';
-import { byId, create, fillRows, setText, tableRow } from './elements.js';
+import { timeText, words } from './display.js';
+import { byId, create, fillRows, hold, setText, tableRow } from './elements.js';
 import type { Market } from './market.js';
 import { normalizedPrice, premiumToken, typedPremium } from './option.js';
 import type { OwnQuotes } from './own-quotes.js';
-import type { RequestedQuote } from './quote-view.js';
+import { NOT_APPROVED, type RequestedQuote } from './quote-view.js';
 import { isLive } from './rfq-view.js';
 import type { ServerClock } from './server-clock.js';
 import { problemText, shortAddress, type Wallet } from './wallet.js';
@@ -29,6 +29,8 @@ interface Received extends RequestedQuote, Request {
   readonly state: HTMLElement;
   /** Nobody can answer it any more. */
   isOver: boolean;
+  /** An answer is being signed and placed. */
+  isBusy: boolean;
 }
 
 /** A request, whether it was pushed or read. */
@@ -130,7 +132,7 @@ export class InboxView {
         ['Edit', () => this.#parts.onEdit(poolAddress, received)],
       ],
     );
-    const received: Received = { ...request, row, price, state, isOver: false };
+    const received: Received = { ...request, row, price, state, isOver: false, isBusy: false };
     this.#enable(received);
     if (this.#received.length === 0) this.#body.replaceChildren();
     this.#received.unshift(received);
@@ -144,9 +146,12 @@ export class InboxView {
     for (const received of this.#received) this.#enable(received);
   }
 
-  #enable({ row, isOver }: Received): void {
+  #enable({ row, isOver, isBusy }: Received): void {
     const [answer, edit] = row.querySelectorAll('button');
-    if (answer !== undefined) answer.disabled = isOver || !this.#canPublish;
+    if (answer !== undefined) {
+      answer.disabled = isOver || !this.#canPublish;
+      hold(answer, isBusy);
+    }
     if (edit !== undefined) edit.disabled = isOver;
   }
 
@@ -187,12 +192,16 @@ export class InboxView {
     const poolKey = pool === undefined ? undefined : this.#parts.market.poolKey(pool);
     if (client === null || pool === undefined || poolKey === undefined) return;
     const { side, size, taker, price: typed, state } = received;
+    // A second press would sign and place a second quote.
+    if (received.isBusy) return;
     const price = normalizedPrice(pool, typed.value, side);
     if (price === null || price === 0n || price > 10n ** 18n) {
       setText(state, 'needs a price');
       return typed.focus();
     }
     setText(state, 'waiting…');
+    received.isBusy = true;
+    this.#enable(received);
     try {
       const until = received.validUntil ?? this.#parts.clock.now() + DEFAULT_LIFE_SECONDS;
       const deadline = until + GRACE_SECONDS;
@@ -201,13 +210,16 @@ export class InboxView {
       const { poolAddress } = pool;
       const signed = await client.signQuote(wallet, { poolAddress, poolKey }, terms);
       const { reasons } = await this.#parts.ownQuotes.publish(client, poolAddress, [signed]);
-      setText(state, reasons.length === 0 ? 'answered' : `not placed: ${reasons.join(', ')}`);
-      if (reasons.length > 0) return;
-      this.#parts.onPlaced();
-      await this.#showRank(received);
+      setText(state, reasons.length === 0 ? 'answered' : notPlaced(reasons));
+      if (reasons.length === 0) {
+        this.#parts.onPlaced();
+        await this.#showRank(received);
+      }
     } catch (error) {
       setText(state, problemText(error));
     }
+    received.isBusy = false;
+    this.#enable(received);
   }
 
   async #showRank({ rfqId, state }: Received): Promise<void> {
@@ -218,4 +230,9 @@ export class InboxView {
     const { rank, quotes } = competition;
     setText(state, `yours is number ${rank} of ${quotes}`);
   }
+}
+
+function notPlaced(reasons: readonly string[]): string {
+  const advice = reasons.includes(NOT_APPROVED) ? '. To approve the token, press “Edit” and place it there' : '';
+  return `not placed: ${reasons.map(words).join(', ')}${advice}`;
 }

@@ -18,6 +18,8 @@ export type ValuedTicker = Awaited<ReturnType<Rest['valuedTickers']>>['tickers']
 export class Market {
   /** Null: nothing is followed yet. */
   tickers: FollowedTickers | null = null;
+  /** The server has listed its pools. */
+  isListed = false;
   #pools: readonly Pool[] = [];
   readonly #byAddress = new Map<string, Pool>();
   readonly #last = new Map<string, bigint>();
@@ -32,6 +34,7 @@ export class Market {
   /** Takes the list of pools as it is now. */
   list(pools: readonly Pool[]): void {
     this.#pools = pools;
+    this.isListed = true;
     this.#byAddress.clear();
     for (const pool of pools) this.#byAddress.set(pool.poolAddress, pool);
   }

@@ -1,11 +1,12 @@
 import type { Hex, OrderbookClient, Pool, PoolKey, SignedQuote } from 'quotebook/client';
 import { contracts, parseDecimal, plainDecimal } from './amounts.js';
 import { ANY_AMOUNT, approveCall } from './contract-calls.js';
-import { byId, found, setText } from './elements.js';
+import { words } from './display.js';
+import { byId, found, hold, setText } from './elements.js';
 import { nameOf, normalizedPrice, premiumToken } from './option.js';
 import type { OwnQuotes } from './own-quotes.js';
 import type { ServerClock } from './server-clock.js';
-import { problemText, shortAddress, type Wallet } from './wallet.js';
+import { pendingText, problemText, shortAddress, type Wallet } from './wallet.js';
 
 /** A taker's request: a quote of this side and size for that taker alone. */
 export interface RequestedQuote {
@@ -76,7 +77,8 @@ export class QuoteView {
   }
 
   #enable(): void {
-    this.#button.disabled = this.#isBusy || (!this.#canPublish && this.#wallet !== null);
+    this.#button.disabled = this.#pool === null || (!this.#canPublish && this.#wallet !== null);
+    for (const button of [this.#button, this.#approve]) hold(button, this.#isBusy);
   }
 
   /** Prepares the answer to a request of the pool that is open. */
@@ -103,7 +105,7 @@ export class QuoteView {
     if (typeof quotes === 'string') return quotes;
     const { created, reasons } = await this.#parts.ownQuotes.publish(client, pool.poolAddress, quotes);
     this.#approve.hidden = !reasons.includes(NOT_APPROVED) || this.#parts.router === null;
-    if (reasons.length > 0) return `Not placed: ${reasons.join(', ')}`;
+    if (reasons.length > 0) return `Not placed: ${reasons.map(words).join(', ')}`;
     this.#parts.onPlaced();
     return `Placed ${created.map(({ isBuy, size }) => `${isBuy ? 'a bid' : 'an ask'} for ${contracts(BigInt(size))}`).join(' and ')} on ${nameOf(pool)}`;
   }
@@ -137,12 +139,15 @@ export class QuoteView {
     const { router } = this.#parts;
     if (wallet === null || poolKey === undefined || router === null) return '';
     const token = poolKey.isCallPool ? poolKey.base : poolKey.quote;
-    await wallet.send(approveCall(token, router, ANY_AMOUNT));
+    await wallet.send(approveCall(token, router, ANY_AMOUNT), (hash) => {
+      setText(byId('quote-note'), pendingText(hash));
+    });
     this.#approve.hidden = true;
     return 'Approved. Place the quote again.';
   }
 
   async #while(work: () => Promise<string>): Promise<void> {
+    if (this.#isBusy) return;
     this.#isBusy = true;
     this.#enable();
     setText(byId('quote-note'), 'Waiting…');

@@ -10,13 +10,13 @@ import type {
 import { contracts, decimal, parseDecimal } from './amounts.js';
 import { fillCover } from './contract-calls.js';
 import { timeText } from './display.js';
-import { byId, create, fillRows, found, replaceChildren, setText, tableRow, withUsd } from './elements.js';
+import { byId, create, fillRows, found, hold, replaceChildren, setText, tableRow, withUsd } from './elements.js';
 import type { Market } from './market.js';
 import { nameOf, normalizedPrice, premiumToken } from './option.js';
 import { throttled } from './redraw.js';
 import type { ServerClock } from './server-clock.js';
 import { readStored, store } from './storage.js';
-import { problemText, shortAddress, type Wallet } from './wallet.js';
+import { pendingText, problemText, shortAddress, type Wallet } from './wallet.js';
 
 type Side = 'bid' | 'ask';
 type Rfq = RfqStatusEvent['body'];
@@ -86,6 +86,7 @@ export class RfqView {
   /** By id, what was taken for it here: the server counts only quotes that came after the request. */
   readonly #taken = storedTaken();
   #chosen: string | null = null;
+  #isBusy = false;
   readonly #vaultPrices = new Map<string, { readonly price: bigint | null; readonly atMs: number }>();
 
   constructor(market: Market, parts: RfqParts) {
@@ -132,7 +133,9 @@ export class RfqView {
   /** Asks makers for all legs at once. Rejects when the server refuses. */
   async ask(legs: readonly Leg[], taker: Hex): Promise<void> {
     if (this.#client === null) return;
-    const validUntil = this.#parts.clock.now() + Math.max(1, Number(this.#minutes.value) || 1) * 60;
+    const minutes = Number(this.#minutes.value);
+    if (!Number.isInteger(minutes) || minutes < 1) throw new Error('A request is open for at least one minute.');
+    const validUntil = this.#parts.clock.now() + minutes * 60;
     const { rfqs } = await this.#client.rest.openRfq({
       taker,
       validUntil,
@@ -263,6 +266,7 @@ export class RfqView {
     const empty =
       this.#wallet === null ? 'Connect a wallet to ask makers.' : 'Ask makers for a size to see its offers.';
     fillRows(byId('rfqs-rows'), rows, empty);
+    this.#hold();
   }
 
   #wishOf({ poolAddress, side, size }: Rfq): string {
@@ -311,6 +315,7 @@ export class RfqView {
     setText(byId('offers-title'), `Offers for ${nameOf(pool)}, ${premiumToken(pool)} per contract`);
     const isDone = this.#left(rfq) === 0n;
     fillRows(byId('offers-rows'), rows, isDone ? 'All of it is filled.' : 'No offers yet. Makers see the request.');
+    this.#hold();
     const covered = cover.legs.filter((leg) => leg.covered !== '0');
     const isWhole = cover.legs.every(({ shortfall }) => shortfall === '0');
     const net = cover.net.map(({ token, amount }) => {
@@ -394,7 +399,7 @@ export class RfqView {
 
   async #fill(rfq: Rfq, pool: Pool, terms: CoverTerms): Promise<string> {
     if (this.#wallet === null) return '';
-    const transaction = await fillCover(this.#wallet, terms);
+    const transaction = await fillCover(this.#wallet, terms, (hash) => this.#say(pendingText(hash)));
     this.#taken.set(rfq.rfqId, this.#takenOf(rfq) + BigInt(terms.covered));
     storeTaken(this.#taken);
     this.#draw();
@@ -415,15 +420,22 @@ export class RfqView {
   }
 
   async #while(work: () => Promise<string>): Promise<void> {
+    if (this.#isBusy) return;
+    this.#isBusy = true;
+    this.#hold();
     this.#say('Waiting…');
-    this.#accept.disabled = true;
     try {
       this.#say(await work());
     } catch (error) {
       this.#say(problemText(error));
     }
-    this.#accept.disabled = false;
+    this.#isBusy = false;
+    this.#hold();
     this.#refreshOffers();
+  }
+
+  #hold(): void {
+    for (const button of byId('asking').querySelectorAll('button')) hold(button, this.#isBusy);
   }
 
   #say(text: string): void {

@@ -16,10 +16,14 @@ const DELAYS = 21;
 /** The connection's state, how far behind each chain is, and how the feed is. */
 export class StatusView {
   readonly #outage = byId('outage');
+  /** A screen reader reads it out. */
+  readonly #what = byId('outage-what');
+  /** Changes every second, so that no screen reader follows it. */
+  readonly #detail = byId('outage-detail');
   readonly #delaysMs: number[] = [];
   #lostAtMs: number | null = null;
   /** Why the book does not follow a chain; null: it follows both. */
-  #late: { readonly sinceMs: number; readonly text: string } | null = null;
+  #late: { readonly sinceMs: number; readonly reasons: string } | null = null;
   #timer: ReturnType<typeof setInterval> | undefined;
 
   /** An event of the feed has come. */
@@ -44,7 +48,10 @@ export class StatusView {
   #showOutage(nextAttemptMs: () => number | null): void {
     this.#outage.hidden = this.#lostAtMs === null && this.#late === null;
     if (this.#lostAtMs === null) {
-      if (this.#late !== null) setText(this.#outage, this.#late.text);
+      if (this.#late === null) return;
+      const since = `The book has not followed the chain since ${timeText(this.#late.sinceMs)}.`;
+      setText(this.#what, `${since} What is shown may be old, and no quote can be placed.`);
+      setText(this.#detail, `Reason: ${this.#late.reasons}.`);
       return;
     }
     const next = nextAttemptMs();
@@ -52,7 +59,8 @@ export class StatusView {
       next === null || next <= Date.now()
         ? 'Trying again now.'
         : `Next attempt in ${durationText(next - Date.now() + 999)}.`;
-    setText(this.#outage, `No connection since ${timeText(this.#lostAtMs)}. ${soon} What is shown is from then.`);
+    setText(this.#what, `No connection since ${timeText(this.#lostAtMs)}. What is shown is from then.`);
+    setText(this.#detail, soon);
   }
 
   showConnection(state: ConnectionState, nextAttemptMs: () => number | null): void {
@@ -79,10 +87,7 @@ export class StatusView {
     byId('chains').setAttribute('aria-busy', 'false');
     const reasons = [...new Set([settlement.stale, stream.stale].filter((reason) => reason !== null))];
     const sinceMs = this.#late?.sinceMs ?? Date.now();
-    const text =
-      `The book has not followed the chain since ${timeText(sinceMs)} (${reasons.join('; ')}). ` +
-      'What is shown may be old, and no quote can be placed.';
-    this.#late = reasons.length === 0 ? null : { sinceMs, text };
+    this.#late = reasons.length === 0 ? null : { sinceMs, reasons: reasons.join('; ') };
     this.#showOutage(() => null);
     return this.#late === null;
   }

@@ -2,11 +2,11 @@ import type { CoverTerms, FollowedCover, Hex, OrderbookClient, Pool } from 'quot
 import { contracts, decimal, parseDecimal } from './amounts.js';
 import { allowanceOf, approveCall } from './contract-calls.js';
 import { timeText } from './display.js';
-import { byId, found, setText } from './elements.js';
+import { byId, found, hold, setText } from './elements.js';
 import { nameOf, normalizedPrice, premiumOf, premiumText, premiumToken, priceDigits } from './option.js';
 import { coalesced } from './redraw.js';
 import type { Leg } from './rfq-view.js';
-import { problemText, type Wallet } from './wallet.js';
+import { pendingText, problemText, type Wallet } from './wallet.js';
 
 /** At most so often are the terms of a cover asked for. */
 const TERMS_EVERY_MS = 500;
@@ -138,14 +138,15 @@ export class TicketView {
     if (step === 'CONNECT') return this.#parts.onNeedsWallet();
     if (step === null || wallet === null || terms?.approval == null || pool === null) return;
     const { token, spender, amount } = terms.approval;
+    const onSent = (hash: Hex): void => this.#say(pendingText(hash));
     await this.#while(async () => {
       if (step === 'APPROVE') {
-        await wallet.send(approveCall(token, spender, BigInt(amount)));
+        await wallet.send(approveCall(token, spender, BigInt(amount)), onSent);
         return `Approved. Nothing is traded yet.`;
       }
       const call = terms.bundle ?? terms.legs[0]?.call;
       if (call === undefined) return '';
-      const transaction = await wallet.send(call);
+      const transaction = await wallet.send(call, onSent);
       this.#parts.onTraded();
       const verb = this.#side === 'ask' ? 'Bought' : 'Sold';
       return `${verb} ${contracts(BigInt(terms.covered))} ${nameOf(pool)} in transaction ${transaction}`;
@@ -164,10 +165,15 @@ export class TicketView {
     });
   }
 
-  async #while(work: () => Promise<string>): Promise<void> {
-    this.#isBusy = true;
-    this.#note = 'Waiting…';
+  #say(text: string): void {
+    this.#note = text;
     this.#draw();
+  }
+
+  async #while(work: () => Promise<string>): Promise<void> {
+    if (this.#isBusy) return;
+    this.#isBusy = true;
+    this.#say('Waiting…');
     try {
       this.#note = await work();
     } catch (error) {
@@ -216,8 +222,9 @@ export class TicketView {
     };
     const step = this.#step;
     setText(this.#button, step === null ? (isBuy ? 'Buy' : 'Sell') : labels[step]);
-    this.#button.disabled = this.#isBusy || step === null || terms?.isDeployed === false;
-    this.#ask.disabled = this.#isBusy || asked === 0n;
+    this.#button.disabled = step === null || terms?.isDeployed === false;
+    this.#ask.disabled = pool === null || asked === 0n;
+    for (const button of [this.#button, this.#ask]) hold(button, this.#isBusy);
   }
 
   /** The quotes of the cover, the best first: as many as there is room for, and all of them under the pointer. */

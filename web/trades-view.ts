@@ -7,7 +7,7 @@ import { byId, create, fillRows, found, setText, tableRow, withUsd } from './ele
 import type { Market } from './market.js';
 import { nameOf, premiumText, priceDigits } from './option.js';
 import { throttled } from './redraw.js';
-import type { Wallet } from './wallet.js';
+import { problemText, type Wallet } from './wallet.js';
 
 export type Trade = Awaited<ReturnType<Rest['trades']>>['trades'][number];
 type Candle = Awaited<ReturnType<Rest['candles']>>['candles'][number];
@@ -75,7 +75,12 @@ export class TradesView {
   #show(): void {
     this.#filters.show(FILTERS, this.#filter);
     this.#intervals.show(INTERVALS, this.#interval);
-    this.#read().catch((error: unknown) => console.warn('reading the trades failed', error));
+    this.#read().catch((error: unknown) => {
+      console.warn('reading the trades failed', error);
+      const body = byId('trades-rows');
+      if (body.querySelector('td:not(.empty)') !== null) return;
+      fillRows(body, [], `Trades cannot be read: ${problemText(error)}. The page tries again after the next trade.`);
+    });
   }
 
   async #read(): Promise<void> {

@@ -28,10 +28,12 @@ const RECEIPT_TIMEOUT_MS = 120_000;
 export class Wallet implements QuoteSigner, WithdrawalSigner {
   readonly address: Hex;
   readonly #provider: Provider;
+  readonly #chainId: string;
 
-  private constructor(provider: Provider, address: Hex) {
+  private constructor(provider: Provider, address: Hex, chainId: string) {
     this.#provider = provider;
     this.address = address;
+    this.#chainId = chainId;
   }
 
   /** Rejects when the user refuses, or when the wallet is on another chain and does not change to this one. */
@@ -40,13 +42,8 @@ export class Wallet implements QuoteSigner, WithdrawalSigner {
       address === null ? ((await provider.request({ method: 'eth_requestAccounts' })) as readonly Hex[]) : [address];
     const [account] = accounts;
     if (account === undefined) throw new Error('The wallet has no account');
-    const wanted = `0x${BigInt(chainId).toString(16)}`;
-    const isThere = async (): Promise<boolean> => (await provider.request({ method: 'eth_chainId' })) === wanted;
-    if (!(await isThere())) {
-      await provider.request({ method: 'wallet_switchEthereumChain', params: [{ chainId: wanted }] });
-      if (!(await isThere())) throw new Error(`The wallet is on another chain: switch it to chain ${chainId}`);
-    }
-    return new Wallet(provider, account);
+    await switchTo(provider, chainId);
+    return new Wallet(provider, account, chainId);
   }
 
   /** Return data of a view call at the newest block. */
@@ -54,21 +51,37 @@ export class Wallet implements QuoteSigner, WithdrawalSigner {
     return (await this.#provider.request({ method: 'eth_call', params: [{ to, data }, 'latest'] })) as Hex;
   }
 
-  /** Resolves once it is mined; rejects when it reverts or is not mined in time. */
-  async send({ to, data }: Call): Promise<Hex> {
+  /**
+   * Resolves once it is mined; rejects when it reverts or is not mined in time, and when the wallet has left the chain.
+   * `onSent`: the wallet has sent it, under this hash.
+   */
+  async send({ to, data }: Call, onSent: (hash: Hex) => void): Promise<Hex> {
+    // Its user may have chosen another chain since it was connected, where the same address is another contract or none.
+    await switchTo(this.#provider, this.#chainId);
     const transaction = { from: this.address, to, data };
     const hash = (await this.#provider.request({ method: 'eth_sendTransaction', params: [transaction] })) as Hex;
+    onSent(hash);
     const deadline = performance.now() + RECEIPT_TIMEOUT_MS;
     while (performance.now() < deadline) {
-      const receipt = (await this.#provider.request({
-        method: 'eth_getTransactionReceipt',
-        params: [hash],
-      })) as { readonly status: string } | null;
+      const receipt = await this.#receiptOf(hash);
       if (receipt?.status === '0x1') return hash;
-      if (receipt !== null) throw new Error(`Transaction ${hash} reverted`);
+      if (receipt !== null) throw new Error(`Transaction ${hash} reverted: it changed nothing`);
       await new Promise((resolve) => setTimeout(resolve, RECEIPT_EVERY_MS));
     }
-    throw new Error(`Transaction ${hash} is not mined yet`);
+    throw new Error(
+      `Transaction ${hash} is not mined after two minutes, and still may be. Look at it in the wallet before you try again.`,
+    );
+  }
+
+  /** Null: it is not mined, or the wallet does not say, which changes nothing of what was sent. */
+  async #receiptOf(hash: Hex): Promise<{ readonly status: string } | null> {
+    try {
+      const receipt = await this.#provider.request({ method: 'eth_getTransactionReceipt', params: [hash] });
+      return receipt as { readonly status: string } | null;
+    } catch (error) {
+      console.warn(`reading the receipt of ${hash} failed`, error);
+      return null;
+    }
   }
 
   /** As EIP-191 has it. */
@@ -84,6 +97,15 @@ export class Wallet implements QuoteSigner, WithdrawalSigner {
     const text = JSON.stringify({ ...definition, types: { EIP712Domain, ...definition.types } }, asText);
     return (await this.#provider.request({ method: 'eth_signTypedData_v4', params: [this.address, text] })) as Hex;
   }
+}
+
+/** Asks a wallet that is on another chain to change. Rejects when it stays there. */
+async function switchTo(provider: Provider, chainId: string): Promise<void> {
+  const wanted = `0x${BigInt(chainId).toString(16)}`;
+  const isThere = async (): Promise<boolean> => (await provider.request({ method: 'eth_chainId' })) === wanted;
+  if (await isThere()) return;
+  await provider.request({ method: 'wallet_switchEthereumChain', params: [{ chainId: wanted }] });
+  if (!(await isThere())) throw new Error(`The wallet is on another chain: switch it to chain ${chainId}`);
 }
 
 /** Of an EIP-712 domain, in their order; that of withdrawals has no contract. */
@@ -156,6 +178,11 @@ export function problemText(error: unknown): string {
   const { shortMessage, message } = Object(error) as { readonly shortMessage?: unknown; readonly message?: unknown };
   const text = typeof shortMessage === 'string' ? shortMessage : message;
   return typeof text === 'string' && text !== '' ? text : 'It did not work';
+}
+
+/** Text for the user while a transaction waits for its block. */
+export function pendingText(hash: Hex): string {
+  return `Waiting for a block with transaction ${hash}…`;
 }
 
 /** Such as 0x7099…79c8. */

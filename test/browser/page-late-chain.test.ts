@@ -27,12 +27,12 @@ await withPage(
         proxy.trick = () => 'HANG';
         await until(page, '#outage', 'settlement: no answer for');
         const late =
-          /^The book has not followed the chain since (\d\d:\d\d:\d\d) \(settlement: no answer for (\d+) s\)\. What/;
+          /^The book has not followed the chain since (\d\d:\d\d:\d\d)\. What .* Reason: settlement: no answer for (\d+) s\.$/;
         const [, since, seconds] = late.exec((await page.textContent('#outage')) ?? '') ?? [];
         t.ok(since !== undefined, 'since when');
         await page.waitForFunction(
           (before) => !document.querySelector('#outage')?.textContent.includes(before),
-          `${seconds ?? ''} s)`,
+          `for ${seconds ?? ''} s.`,
         );
         t.equal(late.exec((await page.textContent('#outage')) ?? '')?.[1], since, 'the beginning stays as it was');
         t.match(await page.textContent('#settlement'), /^late: settlement: no answer for/);

@@ -110,7 +110,12 @@ await withPage(async ({ browser, service, maker, call, put }) => {
       await until(page, '#outage', 'What is shown is from then.');
       t.match(
         await page.textContent('#outage'),
-        /^No connection since \d\d:\d\d:\d\d\. (Trying again now|Next attempt in \d+ s)\./,
+        /^No connection since \d\d:\d\d:\d\d\. What is shown is from then\. (Trying again now|Next attempt in \d+ s)\.$/,
+      );
+      t.match(
+        await page.locator('#outage').getByRole('status').textContent(),
+        /^No connection since \d\d:\d\d:\d\d\. What is shown is from then\.$/,
+        'a screen reader does not read out each second',
       );
       t.strictSame([await busy('#chains'), await busy('#pool'), await busy('#chain')], ['true', 'true', 'true']);
       isReachable = true;

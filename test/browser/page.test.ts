@@ -221,6 +221,7 @@ await withPage(async ({ browser, service, maker, call, put }) => {
       await page.fill('#key', 'half a k');
       await page.press('#key', 'Escape');
       t.equal(await page.evaluate(() => sessionStorage.length), 0, 'a dialog that is left gives no key');
+      await until(page, '#chain-rows', 'If it asks for an API key, give one under “Settings”.');
       await page.click('header summary');
       await page.click('#change-key');
       t.equal(await page.inputValue('#key'), '');

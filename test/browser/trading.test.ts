@@ -15,7 +15,7 @@ await withPage(async ({ browser, service, maker, put }) => {
       await connect(page, 7);
       await fillIn(page, { 'quote-ask': '0.05', 'quote-ask-size': '123456789' });
       await page.click('#quote-do');
-      await until(page, '#quote-note', 'Not placed: InsufficientCollateral');
+      await until(page, '#quote-note', 'Not placed: Insufficient collateral');
       await fillIn(page, { 'quote-ask': '', 'quote-ask-size': '1' });
       await page.click('#quote-do');
       await until(page, '#quote-note', 'The ask needs a price');
@@ -122,7 +122,7 @@ await withPage(async ({ browser, service, maker, put }) => {
       t.equal(await usdc.getByRole('button').count(), 0);
       await fillIn(page, { 'quote-bid': '20', 'quote-bid-size': '1' });
       await page.click('#quote-do');
-      await until(page, '#quote-note', 'Not placed: InsufficientCollateralAllowance');
+      await until(page, '#quote-note', 'Not placed: Insufficient collateral allowance');
     });
   });
 
