@@ -1,4 +1,4 @@
-import { cp, mkdtemp, readdir, readFile, rename, truncate, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readdir, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import t from 'tap';
@@ -18,7 +18,9 @@ async function run(...words: string[]): Promise<{ code: number; out: string[]; e
   return { code, out, err };
 }
 
-const newDirectory = (): Promise<string> => mkdtemp(path.join(tmpdir(), 'quotebook-log-'));
+const root = await mkdtemp(path.join(tmpdir(), 'quotebook-log-'));
+t.teardown(() => rm(root, { recursive: true }));
+const newDirectory = (): Promise<string> => mkdtemp(path.join(root, 'log-'));
 
 t.test('verify says what is there', async (t) => {
   const directory = await newDirectory();

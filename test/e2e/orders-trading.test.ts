@@ -219,6 +219,10 @@ await t.test('own quotes that cannot be filled now are cancelled, too', async (t
   );
   t.strictSame(await cancel(id), [200, { success: [id], failed: [], omitted: [] }]);
   await rest.post('/account/collateral_approval', [{ token: 'testWETH', amt: 'max' }]);
+  await untilAnswer(
+    () => rest.get(`/orders?quoteIds=${id}`),
+    ({ body }) => (body.invalidQuotes as unknown[]).length === 0,
+  );
   t.strictSame((await rest.get(`/orders?quoteIds=${id}`)).body, { validQuotes: [], invalidQuotes: [] });
 });
 
