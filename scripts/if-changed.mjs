@@ -39,7 +39,11 @@ const steps = {
     commands: ['tsc -p tsconfig.json', LIBRARIES],
   },
   /** The tests of the page. */
-  browser: { reads: ['src', 'web', 'test'], writes: ['dist/test/browser/browser.js'], commands: ['tsc -p test/browser'] },
+  browser: {
+    reads: ['src', 'web', 'test'],
+    writes: ['dist/test/browser/browser.js'],
+    commands: ['tsc -p test/browser'],
+  },
 };
 
 const [name = ''] = process.argv.slice(2);
