@@ -249,12 +249,22 @@ export const httpErrors: Readonly<Record<number, readonly ErrorDoc<HttpErrorCode
       code: 'invalid_parameter',
       when: 'A gateway of a cluster: the header is no number.',
     },
+    {
+      message: 'The request needs {number} {unit}, and a day of the key has {number}',
+      code: 'beyond_daily_quota',
+      when: 'Quotes or gas: more than `quotesPerDay` or `gasPerDay` of the tier of the key. Nothing of it was done.',
+    },
   ],
   401: [
     { message: 'API key not provided', code: 'api_key_missing', when: 'No `x-apikey`.' },
     { message: 'NOT_FOUND', code: 'api_key_unknown', when: 'The key is unknown or revoked.' },
   ],
   403: [
+    {
+      message: 'The operator pays no gas for this key',
+      code: 'gas_not_paid',
+      when: '`gasPerDay` of the tier of the key is 0, as it is of self-service keys.',
+    },
     {
       message: "This key may not act with the operator's wallet: it takes one with the scope operator",
       code: 'missing_scope',

@@ -135,6 +135,10 @@ const SPENDING = failure(
   'spend_cap_reached',
 );
 
+/** Of such a route, where the request fits into no day of the key. */
+const BEYOND_DAY = badRequest('beyond_daily_quota');
+const NOT_PAID = failure('The operator pays no gas for the key', 'gas_not_paid');
+
 const PAGE = { about: 'A page', mediaType: 'text/html' };
 
 /** Of a route that changes the authorisations of a key. */
@@ -253,7 +257,8 @@ export function orderbookDocs(limits: OrderbookDocLimits): RouteDoc[] {
           anyOf: [PostQuotesResult, DryRunResult],
         },
         201: { about: 'At least one was created', schema: PostQuotesResult },
-        400: BAD_REQUEST,
+        400: BEYOND_DAY,
+        403: NOT_PAID,
         429: SPENDING,
         501: failure('No wallet is configured to publish with', 'no_wallet'),
         ...NOT_PUBLISHED,
@@ -738,7 +743,8 @@ export function optionDocs(
       body: postPoolsBody(symbols, poolsPerRequest),
       answers: {
         200: { about: 'What became of each option', schema: PostPoolsResult },
-        400: BAD_REQUEST,
+        400: BEYOND_DAY,
+        403: NOT_PAID,
         429: SPENDING,
         501: NO_WALLET,
         503: UNREACHABLE,
@@ -793,7 +799,8 @@ export function optionDocs(
       body: settleBody(symbols, settlementsPerRequest),
       answers: {
         200: { about: 'What became of each position', schema: SettleResponse },
-        400: BAD_REQUEST,
+        400: BEYOND_DAY,
+        403: NOT_PAID,
         429: SPENDING,
         501: NO_WALLET,
         503: UNREACHABLE,
@@ -904,7 +911,7 @@ export function tradingDocs(
 ): RouteDoc[] {
   const shared = { needsKey: true, scope: 'operator', tag: TRADING_TAG } as const;
   const reading = { method: 'GET', needsKey: true, tag: TRADING_TAG } as const;
-  const refusals = { 429: SPENDING, 501: NO_WALLET, 503: UNREACHABLE };
+  const refusals = { 403: NOT_PAID, 429: SPENDING, 501: NO_WALLET, 503: UNREACHABLE };
   return [
     {
       ...shared,
@@ -917,7 +924,7 @@ export function tradingDocs(
       answers: {
         200: { about: 'No quote was created', schema: NewQuotesResult },
         201: { about: 'At least one was created', schema: NewQuotesResult },
-        400: badRequest('invalid_expiration', 'invalid_pool_key', 'pool_not_deployed'),
+        400: badRequest('invalid_expiration', 'invalid_pool_key', 'pool_not_deployed', 'beyond_daily_quota'),
         ...refusals,
         ...NOT_PUBLISHED,
       },
@@ -967,7 +974,7 @@ export function tradingDocs(
       body: fillQuotesBody(tradesPerRequest),
       answers: {
         200: { about: 'What became of each quote', schema: FillQuotesResult },
-        400: badRequest('balance_unknown', 'insufficient_balance', 'insufficient_allowance'),
+        400: badRequest('balance_unknown', 'insufficient_balance', 'insufficient_allowance', 'beyond_daily_quota'),
         ...refusals,
         504: PENDING,
       },
@@ -982,7 +989,7 @@ export function tradingDocs(
       body: cancelQuotesBody(tradesPerRequest),
       answers: {
         200: { about: 'What became of each quote', schema: CancelQuotesResult },
-        400: BAD_REQUEST,
+        400: BEYOND_DAY,
         ...refusals,
         504: PENDING,
       },
@@ -997,7 +1004,7 @@ export function tradingDocs(
       body: approvalsBody(symbols),
       answers: {
         200: { about: 'What became of each token', schema: ApprovalsResult },
-        400: BAD_REQUEST,
+        400: BEYOND_DAY,
         ...refusals,
       },
     },
@@ -1017,6 +1024,7 @@ export function tradingDocs(
           'contract_refused',
           'insufficient_balance',
           'insufficient_allowance',
+          'beyond_daily_quota',
         ),
         ...refusals,
         500: failure('`Failed to trade with vault`: it refused for a reason without a name', 'contract_call_failed'),

@@ -50,6 +50,8 @@ export function quotePublishing(parts: QuotePublishingParts): QuotePublishing {
         const spendWaitMs = chains.spending?.stream.waitMs() ?? 0;
         if (spendWaitMs > 0) return { type: 'SPEND_CAP', wallet: intake.walletAddress, retryAfterMs: spendWaitMs };
         if (!operatorGas.canKeep(caller)) return { type: 'STORAGE_FULL' };
+        const never = operatorGas.beyondDay(caller, count);
+        if (never !== null) return never;
         const gas = gasOfQuotes(count);
         takenMs = operatorGas.nowMs();
         const refusal = cap?.take(gas) ?? null;

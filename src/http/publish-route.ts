@@ -169,6 +169,7 @@ export function notPublished(
     case 'NO_GAS_MONEY':
       return unavailable(request, 'wallet_out_of_gas', `The wallet ${result.wallet} has no money for gas`);
     case 'OVER_BUDGET':
+    case 'BEYOND_DAY':
     case 'SPEND_CAP':
     case 'OPERATOR_CAP':
     case 'STORAGE_FULL':

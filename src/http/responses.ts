@@ -160,6 +160,16 @@ export function gasRefused(request: NetRequestHead, refusal: GasRefusal | TokenC
   switch (refusal.type) {
     case 'OVER_BUDGET':
       return rateLimited(request, refusal.retryAfterMs);
+    case 'BEYOND_DAY': {
+      // Not 429: such a request would never be accepted.
+      const { unit, needed, limit } = refusal;
+      if (limit === 0) return refuse(request, 'gas_not_paid', 'The operator pays no gas for this key');
+      return refuse(
+        request,
+        'beyond_daily_quota',
+        `The request needs ${needed} ${unit}, and a day of the key has ${limit}`,
+      );
+    }
     case 'STORAGE_FULL':
       return unavailable(request, 'storage_full', 'STORAGE_FULL');
     case 'SPEND_CAP':

@@ -48,6 +48,16 @@ export class GasBudget {
     return this.#isKept;
   }
 
+  /** The refusal of a request that would not fit into a whole day of the key either; null: it would. */
+  beyondDay(holder: QuotaHolder, quotes: number, gas = gasOfQuotes(quotes)): GasRefusal | null {
+    const { quotesPerDay, gasPerDay } = this.#options.of(holder.tier);
+    const [unit, needed, limit] =
+      quotes > quotesPerDay ? (['quotes', quotes, quotesPerDay] as const) : (['gas', gas, gasPerDay] as const);
+    if (needed <= limit) return null;
+    this.#options.onRefusal(holder);
+    return { type: 'BEYOND_DAY', unit, needed, limit };
+  }
+
   /** Reserves all these quotes and their gas, or nothing. Returns 0, or the milliseconds until the key's day ends. */
   take(holder: QuotaHolder, quotes: number): number {
     return this.#take(holder, quotes, gasOfQuotes(quotes));
@@ -343,6 +353,8 @@ export class GasReservation {
     if (capWaitMs > 0) return this.#spendCap(capWaitMs);
     if (!this.operatorGas.canKeep(this.holder)) return { type: 'STORAGE_FULL' };
     const gas = transactions * this.gasPerTx;
+    const never = this.operatorGas.beyondDay(this.holder, 0, gas);
+    if (never !== null) return never;
     const takenMs = this.operatorGas.nowMs();
     const refusal = this.action?.cap.take(gas) ?? null;
     if (refusal !== null) return refusal;
@@ -380,6 +392,13 @@ export class GasReservation {
 export type GasRefusal =
   /** The key has used its daily budget. */
   | { readonly type: 'OVER_BUDGET'; readonly retryAfterMs: number }
+  /** The request needs more quotes or gas than the key may use in a day, however long it waits. */
+  | {
+      readonly type: 'BEYOND_DAY';
+      readonly unit: 'quotes' | 'gas';
+      readonly needed: number;
+      readonly limit: number;
+    }
   /** The wallet has reached its daily cap. */
   | { readonly type: 'SPEND_CAP'; readonly wallet: Hex; readonly retryAfterMs: number }
   /** The routes for keys with the scope operator have used their daily cap: the named one, or all together. */

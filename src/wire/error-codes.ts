@@ -114,6 +114,12 @@ export const ERROR_CODES = {
     title: 'The nonce of the sign-in message does not hold',
     remedy: 'Ask for another by POST /auth/nonce with the same key, and sign a message with it.',
   },
+  beyond_daily_quota: {
+    status: 400,
+    retryable: false,
+    title: 'The request alone needs more than a whole day of the key',
+    remedy: 'Send less at once: the text says how much fits. Or use a key of another tier.',
+  },
   api_key_missing: { status: 401, retryable: false, title: 'No API key', remedy: 'Send the key in `x-apikey`.' },
   api_key_unknown: {
     status: 401,
@@ -126,6 +132,12 @@ export const ERROR_CODES = {
     retryable: false,
     title: 'The API key has no scope for this',
     remedy: 'Use a key with the scope that the text names.',
+  },
+  gas_not_paid: {
+    status: 403,
+    retryable: false,
+    title: 'The operator pays no gas for the key',
+    remedy: 'Use a key of another tier, or send the transaction yourself.',
   },
   taker_not_proven: {
     status: 403,

@@ -30,6 +30,9 @@ async function sample(name: string): Promise<number> {
 
 await t.test('a key has the quotes of its day published, and no more until it ends', async (t) => {
   const quotes = await Promise.all([1, 2, 3].map(() => signQuote(maker.privateKey, pool)));
+  const never = await rest.post('/quotes', quotes);
+  const message = 'The request needs 3 quotes, and a day of the key has 2';
+  t.strictSame([never.status, never.body], [400, { message }], 'no day has so many');
   t.equal((await rest.post('/quotes', quotes.slice(0, 2))).status, 201);
   t.match(await rest.post('/quotes?dryRun=true', quotes.slice(2)), { status: 200 }, 'a dry run costs no gas');
   const refused = await rest.post('/quotes', quotes.slice(2));
@@ -139,7 +142,8 @@ await t.test('settlements are charged to their key, and a wallet that has spent 
     return other.post('/pool/settle', options);
   };
   const gone = (option: WireOption) => ({ failedOption: option, reason: 'No balance to settle' });
-  t.match(await settle(200_000, [first]), { status: 429, body: { message: 'RATELIMITED' } }, 'it may take two');
+  const beyond = 'The request needs 270000 gas, and a day of the key has 200000';
+  t.match(await settle(200_000, [first]), { status: 400, body: { message: beyond } }, 'it may take two');
   t.match(await settle(300_000, [first]), { status: 200, body: { success: [first] } });
   t.match(await settle(300_000, [second]), { status: 429 }, 'what is left is too little');
   t.match(await settle(1, [first]), { status: 200, body: { failed: [gone(first)] } }, 'nothing is held, nothing costs');

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import t from 'tap';
-import { GasBudget, GasReservation } from '../../src/quota/gas-budget.js';
+import { GasBudget, gasOfQuotes, GasReservation } from '../../src/quota/gas-budget.js';
 import { MemoryKeyValueStore } from '../chain/memory-key-value-store.js';
 import { ManualClock } from '../system/manual-clock.js';
 
@@ -287,6 +287,38 @@ t.test('what its transactions may cost is taken at once, and what was not used g
   t.strictSame(charged, [30 + GAS_PER_TX]);
   t.type(next().take(9), Object, '870 are left');
   t.equal(next().take(8), null);
+});
+
+t.test('what needs more than a whole day has is refused for ever, and takes nothing of the day', async (t) => {
+  const { charged, next } = requests(1_000);
+  const refusal = { type: 'BEYOND_DAY', unit: 'gas', needed: 1_100, limit: 1_000 };
+  t.strictSame(await next().run(async (charge) => charge.take(11)), refusal);
+  t.strictSame(charged, []);
+  t.equal(next().take(10), null, 'a whole day is left');
+});
+
+t.test('the quotes and the gas of a day bound what a request can ever have published', (t) => {
+  const refused: string[] = [];
+  const budgetOf = (quotesPerDay: number, gasPerDay: number) =>
+    new GasBudget({
+      of: () => ({ quotesPerDay, gasPerDay }),
+      nowMs: () => 0,
+      kept: null,
+      onCharged: () => undefined,
+      onRefusal: ({ id }) => refused.push(id),
+    });
+  const gas = gasOfQuotes(3);
+  t.equal(budgetOf(3, gas).beyondDay(holder, 3), null);
+  t.strictSame(refused, []);
+  t.strictSame(budgetOf(2, gas).beyondDay(holder, 3), { type: 'BEYOND_DAY', unit: 'quotes', needed: 3, limit: 2 });
+  t.strictSame(budgetOf(3, gas - 1).beyondDay(holder, 3), {
+    type: 'BEYOND_DAY',
+    unit: 'gas',
+    needed: gas,
+    limit: gas - 1,
+  });
+  t.strictSame(refused, ['a', 'a']);
+  t.end();
 });
 
 t.test('a request that needs no transaction is answered with what it found', async (t) => {
