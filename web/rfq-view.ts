@@ -301,6 +301,7 @@ export class RfqView {
     setText(byId('rfq-cover'), '');
     if (client === null || rfq === undefined || pool === undefined) return;
     const offers = this.#left(rfq) === 0n ? [] : await this.#offersOf(client, rfq, pool);
+    if (client !== this.#client || id !== this.#chosen) return;
     const cover = await client.rest.rfqCover(rfq.packageId ?? rfq.rfqId);
     if (id !== this.#chosen) return;
     const rows = offers.map((offer, i) => {

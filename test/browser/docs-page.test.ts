@@ -100,7 +100,8 @@ await withPage(async ({ browser, service }) => {
       t.notOk(await page.isVisible('#orderbook'), 'nothing but errors');
       await page.waitForFunction(() => {
         const { top = -1 } = document.querySelector('#error-rate_limited')?.getBoundingClientRect() ?? {};
-        return top >= 0 && top < innerHeight;
+        // A window scrolls by whole pixels.
+        return top > -1 && top < innerHeight;
       });
       await page.click('#bar a[href="/docs"]');
       await until(page, '#rendered', 'A real-time orderbook for on-chain options.');

@@ -83,7 +83,9 @@ export async function inPage(
     );
     // A vault trades some options alone, and refuses a price for others.
     const isOfVault = message.location().url.includes('/vaults/quote');
-    if (message.type() === 'error' && !isRefusal && !isOfVault) problems.push(message.text());
+    // A request for quotes is hidden from the key as soon as its session ends, and the page may be reading it.
+    const isOfRfq = message.location().url.includes('/rfqs/') && message.text().endsWith('status of 404 (Not Found)');
+    if (message.type() === 'error' && !isRefusal && !isOfVault && !isOfRfq) problems.push(message.text());
   });
   await page.goto(`${httpUrl}/${pool === undefined ? '' : `#${pool.poolAddress}`}`);
   if (pool !== undefined) {
