@@ -24,7 +24,8 @@ import { optionOf } from './wire-option.js';
 const running = await startTestService({
   privacy: 'proven',
   keepsLog: true,
-  limits: { keyWatchMs: 20, wsConnectionsPerAddress: 1_000 },
+  // Each block that is read has a record, and can be asked for.
+  limits: { keyWatchMs: 20, wsConnectionsPerAddress: 1_000, positionEveryBlocks: 1 },
 });
 t.teardown(() => running.stop());
 const { chain, httpUrl, wsUrl, keys } = running;
