@@ -714,6 +714,14 @@ export interface OptionDocLimits {
 const OPTIONS_TAG = 'Options';
 const NO_WALLET = failure('No wallet is configured', 'no_wallet');
 const UNREACHABLE = failure('The chain or the disk does not answer; try again', 'storage_full', 'busy');
+/** Of requests that the operator's gas pays for. */
+const OF_OPERATORS_GAS = {
+  400: BEYOND_DAY,
+  403: NOT_PAID,
+  429: SPENDING,
+  501: NO_WALLET,
+  503: UNREACHABLE,
+} as const;
 
 /** Pools, vault quotes and settlement. `symbols`: those with a token on the chain that is served. */
 export function optionDocs(
@@ -743,11 +751,7 @@ export function optionDocs(
       body: postPoolsBody(symbols, poolsPerRequest),
       answers: {
         200: { about: 'What became of each option', schema: PostPoolsResult },
-        400: BEYOND_DAY,
-        403: NOT_PAID,
-        429: SPENDING,
-        501: NO_WALLET,
-        503: UNREACHABLE,
+        ...OF_OPERATORS_GAS,
       },
     },
     {
@@ -799,11 +803,7 @@ export function optionDocs(
       body: settleBody(symbols, settlementsPerRequest),
       answers: {
         200: { about: 'What became of each position', schema: SettleResponse },
-        400: BEYOND_DAY,
-        403: NOT_PAID,
-        429: SPENDING,
-        501: NO_WALLET,
-        503: UNREACHABLE,
+        ...OF_OPERATORS_GAS,
       },
     })),
     {
