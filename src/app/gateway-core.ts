@@ -15,7 +15,7 @@ import type { QuoteWithdrawals } from '../http/withdrawal-routes.js';
 import { Deadline } from '../system/timers.js';
 import { delayCode } from '../wire/error-codes.js';
 import type { ChainsView, Core, CoreRfqs, OptionServices } from './core.js';
-import { type LeaderCalls, receivedAnswer } from './leader-calls.js';
+import { answerMs, type LeaderCalls, receivedAnswer } from './leader-calls.js';
 import type { ServiceOptions } from './service-options.js';
 
 /** What the leader last said, and how long ago: what a gateway knows of the chains and of the leader itself. */
@@ -137,7 +137,7 @@ export function openGatewayCore(
     isRepeatable: boolean,
   ): Promise<Awaited<ReturnType<LeaderCalls[Name]>>> => {
     const retryForMs = isRepeatable ? limits.clusterFailoverMs : 0;
-    return calls.call(name, args, { timeoutMs: limits.clusterCallMs, retryForMs } satisfies CallOptions);
+    return calls.call(name, args, { timeoutMs: answerMs(name, limits), retryForMs } satisfies CallOptions);
   };
   /** Nobody knows whether it was carried out: the client may ask again. */
   const orUnreachable = async <Result>(

@@ -1,6 +1,7 @@
 import type { ProofStore } from '../auth/proof-store.js';
 import type { CallResult } from '../chain/contracts/abi-encoding.js';
 import { isChainFailure } from '../chain/contracts/contract-errors.js';
+import type { Limits } from '../config/limits.js';
 import type { Order } from '../engine/quote.js';
 import type { PublishResult } from '../http/publish-route.js';
 import type { OperatorTrading } from '../http/trading-routes.js';
@@ -76,6 +77,20 @@ export function leaderCalls(
 
 /** Names, arguments and results, as gateways call them. */
 export type LeaderCalls = ReturnType<typeof leaderCalls>;
+
+/** Those that end with a transaction of the leader's wallets, or with many. */
+const TRANSACTING: readonly (keyof LeaderCalls)[] = [
+  ...(['publish', 'deploy', 'settle', 'exercise', 'annihilate'] as const),
+  ...(['fillQuotes', 'cancelQuotes', 'approve', 'vaultTrade'] as const),
+];
+
+/** How long a gateway waits for the answer of a call, milliseconds. */
+export function answerMs(
+  name: keyof LeaderCalls,
+  { clusterCallMs, clusterTransactMs }: Pick<Limits, 'clusterCallMs' | 'clusterTransactMs'>,
+): number {
+  return TRANSACTING.includes(name) ? clusterTransactMs : clusterCallMs;
+}
 
 /** The engine's own order knows its place in the book. */
 function plain({ quote, fillableSize, state, reason }: Order): Order {

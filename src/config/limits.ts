@@ -467,11 +467,10 @@ export const limits = {
   clusterNewsMs: 500,
   /** Calls of gateways that the leader works on at once. */
   clusterCalls: 10_000,
-  /**
-   * How long a gateway waits for the leader's answer (longer than `publishTimeoutMs` may be), when it asks again, and how
-   * long after a failover.
-   */
-  clusterCallMs: 660_000,
+  /** How long a gateway waits for the leader's answer, when it asks again, and how long after a failover. */
+  clusterCallMs: 120_000,
+  /** The first of these where the leader waits for transactions: longer than `publishTimeoutMs` may be. */
+  clusterTransactMs: 660_000,
   clusterResendMs: 2_000,
   clusterFailoverMs: 10_000,
   /** How long a read waits for the event that `x-min-seq` names. */
