@@ -1,5 +1,6 @@
 // Runs test files of one folder in one process, one after the other: what they import is loaded once, which is half a
-// second of a core and more for each other file. suite.mjs starts it. The first argument is a name that no other process of the run has.
+// second of a core and more for each other file. suite.mjs starts it. The first argument is a name that no other process
+// of the run has.
 //   node scripts/run-together.mjs 'dist/test/quota 1' dist/test/quota/limits.test.js ...
 import { once } from 'node:events';
 import path from 'node:path';
@@ -13,7 +14,11 @@ const { default: t } = await import('tap');
 const teardowns = [];
 t.teardown = t.after = (task) => teardowns.push(task);
 for (const file of files) {
-  await import(pathToFileURL(file).href);
-  while (!t.idle) await once(t, 'idle');
-  for (const task of teardowns.splice(0).reverse()) await task();
+  try {
+    await import(pathToFileURL(file).href);
+    while (!t.idle) await once(t, 'idle');
+  } finally {
+    // Also of a file that fails before its tests: what it started would keep the process alive.
+    for (const task of teardowns.splice(0).reverse()) await task();
+  }
 }

@@ -43,3 +43,13 @@ t.test('a file that shares a process is torn down before the next one, what came
   const says = "t.test('passes', async (t) => t.strictSame(globalThis.said, ['test', 'second', 'first']));";
   t.equal(run(t, first, says), 0);
 });
+
+t.test('a file that fails before its tests fails the run, and leaves nothing open', async (t) => {
+  const broken = `
+    const timer = setInterval(() => undefined, 1_000);
+    t.teardown(() => clearInterval(timer));
+    throw new Error('not ready');`;
+  const startMs = performance.now();
+  t.equal(run(t, "t.test('passes', async (t) => t.pass());", broken), 1);
+  t.ok(performance.now() - startMs < 30_000, 'sooner than its timeout of a minute');
+});
