@@ -44,6 +44,8 @@ interface Opening {
   readonly options: BrowserContextOptions;
   /** The one that the page's address names; without one nothing is waited for. */
   readonly pool?: Pool;
+  /** Addresses that may be 404, as what they name is hidden while the page reads it. */
+  readonly hides?: RegExp;
 }
 
 /**
@@ -53,7 +55,7 @@ interface Opening {
 export async function inPage(
   t: Test,
   browser: Browser,
-  { service: { httpUrl, chain }, options, pool }: Opening,
+  { service: { httpUrl, chain }, options, pool, hides }: Opening,
   use: (page: Page) => Promise<void>,
 ): Promise<void> {
   const context = await browser.newContext(options);
@@ -83,9 +85,8 @@ export async function inPage(
     );
     // A vault trades some options alone, and refuses a price for others.
     const isOfVault = message.location().url.includes('/vaults/quote');
-    // A request for quotes is hidden from the key as soon as its session ends, and the page may be reading it.
-    const isOfRfq = message.location().url.includes('/rfqs/') && message.text().endsWith('status of 404 (Not Found)');
-    if (message.type() === 'error' && !isRefusal && !isOfVault && !isOfRfq) problems.push(message.text());
+    const isHidden = message.text().endsWith('404 (Not Found)') && hides?.test(message.location().url) === true;
+    if (message.type() === 'error' && !isRefusal && !isOfVault && !isHidden) problems.push(message.text());
   });
   await page.goto(`${httpUrl}/${pool === undefined ? '' : `#${pool.poolAddress}`}`);
   if (pool !== undefined) {
