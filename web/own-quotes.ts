@@ -51,7 +51,7 @@ const WITHDRAWN = 'withdrawn';
 
 /**
  * The wallet's quotes: public and withdrawn ones as the service lists them, and private ones that were sent from this
- * browser. The service does not list private quotes by their maker, so the browser keeps them until their deadline.
+ * browser. The list of a maker's orders has no private quotes, so the browser keeps them until their deadline.
  */
 export class OwnQuotes {
   readonly #clock: ServerClock;

@@ -1,11 +1,16 @@
 import { isCallResult } from '../wire/feed-layout.js';
 import type { ServerMessageV2 } from '../wire/feed-messages.js';
-import { backoffMs, type BackoffRange } from './backoff.js';
 import { decodeFrame, type FeedEncoding, SUBPROTOCOL, type UnknownMessage } from './decode.js';
 import { ConnectionLostError, RefusedError } from './errors.js';
 import type { Acknowledgement } from './messages.js';
 import type { StopTimer, ClientClock, ClientPorts, ClientSocket } from './ports.js';
 import type { Credentials } from './sign-in.js';
+
+/** Bounds of the pause before the next try, milliseconds. */
+export interface BackoffRange {
+  readonly minMs: number;
+  readonly maxMs: number;
+}
 
 /** `OPEN`: authorised. `WAITING`: lost, reconnects after a pause. `UNAUTHORIZED`: the key was refused; final. */
 export type ConnectionState = 'CONNECTING' | 'OPEN' | 'WAITING' | 'UNAUTHORIZED' | 'CLOSED';
@@ -313,3 +318,16 @@ class PendingRequests<A> {
     this.#next();
   }
 }
+
+/**
+ * Pause before try number `attempt`, from 0: anywhere between the shortest and a bound that doubles each time. A server
+ * that restarts loses all its readers in one instant; drawn over the whole range they come back spread out.
+ */
+export function backoffMs({ minMs, maxMs }: BackoffRange, attempt: number, random: () => number): number {
+  // Doubling 0 would stay 0.
+  const first = Math.max(minMs, 1);
+  const bound = Math.min(maxMs, first * 2 ** (Math.min(attempt, MAX_DOUBLINGS) + 1));
+  return minMs + random() * (bound - minMs);
+}
+
+const MAX_DOUBLINGS = 20;

@@ -1,11 +1,9 @@
 import type { TakerAccess } from '../auth/taker-access.js';
 import type { PastQueries } from '../past/questions.js';
-import { QuoteHistoryPath, QuoteHistoryQuery } from '../wire/history.js';
+import { BookProofPath, BookProofQuery, QuoteHistoryPath, QuoteHistoryQuery } from '../wire/history.js';
 import { closed, onChain } from '../wire/primitives.js';
-import { BookProofPath, BookProofQuery } from '../wire/history.js';
 import { compile } from '../wire/validation.js';
-import { pageLimit } from './pages.js';
-import { lower, readQuery } from './parse.js';
+import { lower, pageLimit, readQuery } from './parse.js';
 import { answerPast } from './past-answers.js';
 import { type LargeAnswerRunner, refuse, wrongChain } from './responses.js';
 import type { Route } from './router.js';

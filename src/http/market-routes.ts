@@ -1,7 +1,7 @@
 import type { Hex, Pool } from '../engine/quote.js';
 import type { Candle, PlacedTrade, TradeFilter, TradePlace } from '../market/trade-store.js';
 import type { NetRequest, NetResponse } from '../net/net.js';
-import { type PacedWork, rowsChargedForReading } from '../system/paced-work.js';
+import { type PacedWork, rowsChargedForPassingOver, rowsChargedForReading } from '../system/paced-work.js';
 import {
   CANDLE_SECONDS,
   CandlesQuery,
@@ -12,8 +12,7 @@ import {
 } from '../wire/market.js';
 import { onChain } from '../wire/primitives.js';
 import { compile } from '../wire/validation.js';
-import { pageLimit, rowsChargedForPassingOver } from './pages.js';
-import { lowerOrNull, readQuery } from './parse.js';
+import { lowerOrNull, pageLimit, readQuery } from './parse.js';
 import { json, largeAnswer, type LargeAnswerRunner, poolOf, refuse, unavailable, wrongChain } from './responses.js';
 import type { Caller, Route } from './router.js';
 

@@ -122,6 +122,13 @@ export function readQuery<Q>(
   return query.ok ? query : { ok: false, code: 'invalid_parameter', error: query.errors };
 }
 
+const DEFAULT_PAGE = 100;
+
+/** Most rows of a page: what the query names in `limit`, or 100. */
+export function pageLimit(limit: string | undefined): number {
+  return limit === undefined ? DEFAULT_PAGE : Number(limit);
+}
+
 /** Addresses and ids are taken in any letter case and kept in lower case. */
 export function lower(text: string): Hex {
   return text.toLowerCase() as Hex;

@@ -5,14 +5,14 @@ import { type RfqState, takerOf } from '../engine/rfq-store.js';
 import type { NetRequest, NetResponse } from '../net/net.js';
 import type { OpenedRfqs, RfqDesk, RfqLegRequest, RfqRefusal } from '../rfq/rfq-desk.js';
 import { rfqCompetition, rfqCover, rfqJson, type RfqJsonParts } from '../rfq/rfq-json.js';
+import { rowsChargedForPassingOver } from '../system/paced-work.js';
 import { onChain } from '../wire/primitives.js';
 import { readPoolKey } from '../wire/readable.js';
 import { PostRfqBody, RfqCompetitionQuery, RfqIdPath, type RfqsPage, RfqsQuery, type RfqsResult } from '../wire/rfq.js';
 import { closed } from '../wire/primitives.js';
 import { compile } from '../wire/validation.js';
 import type { CoverQueries } from './cover-route.js';
-import { pageLimit, rowsChargedForPassingOver } from './pages.js';
-import { lower, pathParameters, readBody, readQuery } from './parse.js';
+import { lower, pageLimit, pathParameters, readBody, readQuery } from './parse.js';
 import {
   json,
   largeAnswer,

@@ -1,6 +1,7 @@
 import type { TakerAccess } from '../auth/taker-access.js';
 import type { Hex, Order } from '../engine/quote.js';
 import type { NetRequest, NetResponse } from '../net/net.js';
+import { rowsChargedForPassingOver } from '../system/paced-work.js';
 import { onChain } from '../wire/primitives.js';
 import type { QuoteJson } from '../wire/quote-json.js';
 import { compile } from '../wire/validation.js';
@@ -10,8 +11,7 @@ import {
   WithdrawnQuotesQuery,
   type WithdrawQuotesResult,
 } from '../wire/withdrawals.js';
-import { pageLimit, rowsChargedForPassingOver } from './pages.js';
-import { lower, lowerOrNull, readBody, readQuery } from './parse.js';
+import { lower, lowerOrNull, pageLimit, readBody, readQuery } from './parse.js';
 import { type Consent, consentOf, type ConsentRefusal, consentRefused, partlySigned } from './provider-consent.js';
 import { json, largeAnswer, type LargeAnswerRunner, notNow, refuse, wrongChain } from './responses.js';
 import type { Caller, Route } from './router.js';

@@ -16,3 +16,11 @@ export const ROWS_READ_PER_ROW = 20;
 export function rowsChargedForReading(count: number): number {
   return Math.ceil(count / ROWS_READ_PER_ROW);
 }
+
+/** Rows that are passed over, as a list is searched for its page, cost about a hundredth of one that is written. */
+const PASSED_OVER_PER_ROW = 100;
+
+/** Rows that are charged for passing over `count` of them. */
+export function rowsChargedForPassingOver(count: number): number {
+  return Math.ceil(count / PASSED_OVER_PER_ROW);
+}

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import t from 'tap';
-import { backoffMs } from '../../src/client/backoff.js';
+import { backoffMs } from '../../src/client/connection.js';
 
 const range = { minMs: 250, maxMs: 30_000 };
 
