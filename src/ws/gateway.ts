@@ -12,7 +12,6 @@ import {
 import type { HttpErrorCode } from '../wire/error-codes.js';
 import type { RfqStatusMessage } from '../wire/feed-messages.js';
 import { renderError } from '../wire/problem.js';
-import type { ReaderPace } from './catch-up.js';
 import { FeedReader } from './feed-reader.js';
 import { type ChainsStatus, Heartbeats } from './heartbeats.js';
 import { KeySessions } from './key-sessions.js';
@@ -20,7 +19,7 @@ import { parseFrame, type MessageProblem, problems } from './messages.js';
 import type { RfqPorts, SocketQuotas } from './ports.js';
 import { ClientRequests, type ClientRequestsOptions } from './requests.js';
 import { RfqQueue } from './rfq-queue.js';
-import { agreedProtocol, encodingOf, READABLE_SUBPROTOCOL, Session } from './session.js';
+import { agreedProtocol, encodingOf, READABLE_SUBPROTOCOL, Session, type SessionPorts } from './session.js';
 
 /** Counts open connections per owner. */
 export class ConnectionCounts {
@@ -70,10 +69,19 @@ export class Gateway implements SocketHandlers {
   readonly #sessions = new Map<NetSocket, Session>();
   readonly #keySessions: KeySessions;
   readonly #addresses = new ConnectionCounts();
+  readonly #ofSessions: SessionPorts;
 
   constructor(options: GatewayOptions) {
-    const { chains, clock, limits, quotas } = options;
+    const { chainId, chains, clock, feed, keys, limits, onFault, quotas, rfqs, turns } = options;
     this.#options = options;
+    this.#ofSessions = {
+      keys,
+      quotas,
+      limits,
+      newReader: ({ socket, encoding, pace }) =>
+        new FeedReader({ socket, feed, encoding: encoding ?? feed.encodings.json, clock, limits, turns, pace, onFault }),
+      newRfqQueue: () => new RfqQueue(rfqs, chainId, clock, limits.wsRfqLookupMs),
+    };
     this.#keySessions = new KeySessions(quotas);
     this.#heartbeats = new Heartbeats(chains, clock, limits);
     this.#requests = new ClientRequests(options, this.#heartbeats, this.#keySessions);
@@ -98,14 +106,9 @@ export class Gateway implements SocketHandlers {
 
   /** `form`: of a socket that asked for no subprotocol. */
   open(socket: NetSocket, form: PushFormName = 'plain'): void {
-    const { topics, feed, limits, rfqs, chainId, clock, turns, onFault } = this.#options;
-    const encoding = encodingOf(socket.protocol, feed.encodings);
+    const { topics, feed, limits, clock } = this.#options;
     const pushForm = socket.protocol === READABLE_SUBPROTOCOL ? 'readable' : form;
-    const pace = this.#paceOf(socket);
-    const ofReader = { socket, feed, encoding: encoding ?? feed.encodings.json, clock, limits, turns, pace, onFault };
-    const reader = new FeedReader(ofReader);
-    const queue = new RfqQueue(rfqs, chainId, clock, limits.wsRfqLookupMs);
-    const session = new Session(socket, { topics: topics[pushForm], rfqs: queue, reader, encoding, limits, pace });
+    const session = new Session(socket, encodingOf(socket.protocol, feed.encodings), topics[pushForm], this.#ofSessions);
     this.#sessions.set(socket, session);
     this.#addresses.add(networkOf(socket.remoteAddress));
     session.cancelDeadline = clock.after(limits.wsAuthDeadlineMs, () => {
@@ -153,7 +156,7 @@ export class Gateway implements SocketHandlers {
     this.#sessions.delete(socket);
     this.#addresses.remove(networkOf(socket.remoteAddress));
     session.end();
-    this.#heartbeats.remove(session.reader);
+    if (session.startedReader !== null) this.#heartbeats.remove(session.startedReader);
     this.#keySessions.leave(session);
   }
 
@@ -191,26 +194,6 @@ export class Gateway implements SocketHandlers {
   /** What the tiers allow has changed. */
   onQuotasChange(): void {
     for (const keyId of this.#keySessions.keyIds) this.onKeyChange(keyId);
-  }
-
-  /** Charges the key that the socket has at the moment of each call. */
-  #paceOf(socket: NetSocket): ReaderPace {
-    const { quotas, keys } = this.#options;
-    const holder = (): KeyHolder | null => {
-      const credentials = this.#sessions.get(socket)?.credentials ?? null;
-      const held = credentials === null ? 'MISSING' : keys.verify(credentials.apiKey);
-      return typeof held === 'string' ? null : held;
-    };
-    return {
-      debtMs() {
-        const held = holder();
-        return held === null ? 0 : quotas.debtMs(held);
-      },
-      charge(rows, bytes) {
-        const held = holder();
-        if (held !== null) quotas.charge(held, rows, bytes);
-      },
-    };
   }
 
   /** Null before AUTH. Closes a socket whose key was revoked. */

@@ -131,7 +131,7 @@ export class ClientRequests {
   #change(session: Session, message: ChannelChange, holder: KeyHolder, id: string | undefined): Refusal {
     if (message.type === 'UNSUBSCRIBE') return this.#unsubscribe(session, message, id);
     const refusal = this.#follow(session, message, holder, id);
-    if (refusal === null) session.takers.set(message.channel, takerOf(message));
+    if (refusal === null) session.shows(message.channel, takerOf(message));
     return refusal;
   }
 
@@ -152,7 +152,7 @@ export class ClientRequests {
   /** A bad key changes nothing: an authorised socket stays authorised. A good key replaces the previous one. */
   #auth(session: Session, { apiKey }: AuthMessage, id: string | undefined): Refusal {
     const { keys } = this.#options;
-    const { socket, encoding, reader } = session;
+    const { socket, encoding } = session;
     const holder = keys.verify(apiKey);
     const ignoredMs = holder === 'NOT_FOUND' ? keys.strike(socket.remoteAddress) : 0;
     if (ignoredMs > 0) return { ...problems.rateLimited, retryAfterMs: ignoredMs };
@@ -164,14 +164,14 @@ export class ClientRequests {
     session.cancelDeadline = this.#awaitExpiry(session, holder);
     this.#keySessions.join(session, holder, apiKey);
     session.sendInfo(replyTexts.authorized, id);
-    if (encoding !== null) this.#heartbeats.beat(reader, { socket, encoding });
+    if (encoding !== null) this.#heartbeats.beat(session.reader, { socket, encoding });
     return null;
   }
 
   /** Null, or why the holder may not see what the socket follows. */
   #unseen(session: Session, holder: KeyHolder): Refusal {
     const { takers } = this.#options;
-    for (const taker of session.takers.values()) {
+    for (const taker of session.takers) {
       if (!takers.maySee(holder, taker)) return takerProblem(taker);
     }
     return null;

@@ -1,3 +1,4 @@
+import type { KeyHolder } from '../auth/key-store.js';
 import type { CancelTimer } from '../engine/ports.js';
 import type { Hex } from '../engine/quote.js';
 import type { Encoding, EncodingName } from '../feed/event-messages.js';
@@ -11,7 +12,7 @@ import type { Channel, FeedChannel } from '../wire/socket.js';
 import type { ReaderPace } from './catch-up.js';
 import type { Acknowledged, FeedReader } from './feed-reader.js';
 import type { ChannelChange, MessageProblem } from './messages.js';
-import type { SocketLimits } from './ports.js';
+import type { SocketKeys, SocketLimits, SocketQuotas } from './ports.js';
 import type { RfqQueue } from './rfq-queue.js';
 
 export interface Credentials {
@@ -20,25 +21,24 @@ export interface Credentials {
   readonly keyId: string;
 }
 
-export interface SessionParts {
-  /** Of plain QUOTES and RFQ, in the form that the socket receives them in. */
-  readonly topics: TopicIndex;
-  readonly rfqs: RfqQueue;
-  readonly reader: FeedReader;
-  /** Null: the plain protocol. */
-  readonly encoding: Encoding | null;
+/** What the sessions of a gateway share. */
+export interface SessionPorts {
+  readonly keys: Pick<SocketKeys, 'verify'>;
+  readonly quotas: Pick<SocketQuotas, 'charge' | 'debtMs'>;
   readonly limits: SocketLimits;
-  readonly pace: ReaderPace;
+  newReader(session: Session): FeedReader;
+  newRfqQueue(): RfqQueue;
 }
 
-/** State of one open socket. */
+/**
+ * State of one open socket. Most are of clients that follow one plain channel: what others need is made when they ask
+ * for it (measured: a third of such a socket's memory).
+ */
 export class Session {
   readonly socket: NetSocket;
-  readonly rfqs: RfqQueue;
-  readonly calls = new AnswerQueue();
-  /** Its subscriptions to the feed: all channels of the subprotocols, and ORDERBOOK. */
-  readonly reader: FeedReader;
+  /** Null: the plain protocol. */
   readonly encoding: Encoding | null;
+  readonly calls = new AnswerQueue();
   /** Messages answered with ERROR. */
   readonly badMessages: SlidingWindowLimiter;
   /** The limit is one more than is allowed: reaching it is the first refusal. */
@@ -51,22 +51,44 @@ export class Session {
   cancelWait: CancelTimer | null = null;
   /** Null until a good AUTH. */
   credentials: Credentials | null = null;
-  /** The taker whose private quotes or requests each channel shows; null: none. */
-  readonly takers = new Map<FeedChannel, Hex | '*' | null>();
   /** Ends the wait for AUTH, or for the end of the session that it named. */
   cancelDeadline: CancelTimer | null = null;
+  readonly #ports: SessionPorts;
   readonly #topics: TopicIndex;
   readonly #subscribed = new Map<FeedChannel, readonly string[]>();
+  #takers: Map<FeedChannel, Hex | '*'> | null = null;
+  #reader: FeedReader | null = null;
+  #rfqs: RfqQueue | null = null;
 
-  constructor(socket: NetSocket, { topics, rfqs, reader, encoding, limits, pace }: SessionParts) {
+  /** `topics`: of plain QUOTES and RFQ, in the form that the socket receives them in. */
+  constructor(socket: NetSocket, encoding: Encoding | null, topics: TopicIndex, ports: SessionPorts) {
+    const { limits } = ports;
     this.socket = socket;
-    this.#topics = topics;
-    this.rfqs = rfqs;
-    this.reader = reader;
     this.encoding = encoding;
-    this.pace = pace;
+    this.#topics = topics;
+    this.#ports = ports;
+    this.pace = new KeyPace(this, ports);
     this.badMessages = new SlidingWindowLimiter(limits.wsBadMessages, limits.wsBadMessageWindowMs);
     this.subscribes = new SlidingWindowLimiter(limits.wsSubscribes + 1, limits.wsSubscribeWindowMs);
+  }
+
+  /** Its subscriptions to the feed: all channels of the subprotocols, and ORDERBOOK. */
+  get reader(): FeedReader {
+    return (this.#reader ??= this.#ports.newReader(this));
+  }
+
+  /** Null: it never followed a channel of the feed. */
+  get startedReader(): FeedReader | null {
+    return this.#reader;
+  }
+
+  get rfqs(): RfqQueue {
+    return (this.#rfqs ??= this.#ports.newRfqQueue());
+  }
+
+  /** Whose private quotes or requests its channels show. */
+  get takers(): Iterable<Hex | '*'> {
+    return this.#takers?.values() ?? [];
   }
 
   get isPlain(): boolean {
@@ -75,11 +97,11 @@ export class Session {
 
   /** Channels followed. */
   get channels(): number {
-    return this.#subscribed.size + this.reader.followed.size;
+    return this.#subscribed.size + (this.#reader?.followed.size ?? 0);
   }
 
   follows(channel: FeedChannel): boolean {
-    return this.reader.followed.has(channel) || this.#subscribed.has(channel);
+    return this.#subscribed.has(channel) || this.#reader?.followed.has(channel) === true;
   }
 
   /** `id`: of the message that is answered. False if the peer is too slow: the socket is being closed. */
@@ -116,9 +138,15 @@ export class Session {
     this.#subscribed.set(channel, topics);
   }
 
+  /** The channel shows the private quotes or requests of that taker; null: of none. */
+  shows(channel: FeedChannel, taker: Hex | '*' | null): void {
+    if (taker === null) this.#takers?.delete(channel);
+    else (this.#takers ??= new Map()).set(channel, taker);
+  }
+
   unsubscribe(channel: FeedChannel): void {
-    this.takers.delete(channel);
-    this.reader.followed.drop(channel);
+    this.#takers?.delete(channel);
+    this.#reader?.followed.drop(channel);
     for (const topic of this.#subscribed.get(channel) ?? []) {
       this.socket.unsubscribe(topic);
       this.#topics.leave(topic);
@@ -131,7 +159,7 @@ export class Session {
     this.cancelDeadline?.();
     this.cancelWait?.();
     this.waiting.length = 0;
-    this.reader.followed.end();
+    this.#reader?.followed.end();
     for (const topics of this.#subscribed.values()) {
       for (const topic of topics) this.#topics.leave(topic);
     }
@@ -141,6 +169,33 @@ export class Session {
   #reply(reply: Parameters<Encoding['message']>[0]): boolean {
     if (this.encoding === null) return this.socket.send(JSON.stringify(reply), false);
     return this.socket.send(this.encoding.message(reply), this.encoding.isBinary);
+  }
+}
+
+/** Charges the key that the socket has at the moment of each call; before AUTH, none. */
+class KeyPace implements ReaderPace {
+  readonly #session: Session;
+  readonly #ports: SessionPorts;
+
+  constructor(session: Session, ports: SessionPorts) {
+    this.#session = session;
+    this.#ports = ports;
+  }
+
+  debtMs(): number {
+    const holder = this.#holder();
+    return holder === null ? 0 : this.#ports.quotas.debtMs(holder);
+  }
+
+  charge(rows: number, bytes: number): void {
+    const holder = this.#holder();
+    if (holder !== null) this.#ports.quotas.charge(holder, rows, bytes);
+  }
+
+  #holder(): KeyHolder | null {
+    const { credentials } = this.#session;
+    const holder = credentials && this.#ports.keys.verify(credentials.apiKey);
+    return typeof holder === 'string' ? null : holder;
   }
 }
 
@@ -190,10 +245,12 @@ export function encodingOf(protocol: string, encodings: Readonly<Record<Encoding
   return name === undefined ? null : encodings[name];
 }
 
+const NOTHING_TO_AWAIT = Promise.resolve();
+
 /** Answers one socket's calls in the order in which they came, while they are carried out at the same time. */
 class AnswerQueue {
   #waiting = 0;
-  #lastAnswer: Promise<void> = Promise.resolve();
+  #lastAnswer = NOTHING_TO_AWAIT;
 
   /** Calls without an answer. */
   get waiting(): number {
