@@ -341,8 +341,11 @@ export const limits = {
   startPatienceMs: 1_000,
   /** How long after a signal to stop another one is taken for the same: npm passes on what the terminal sent to all. */
   sameSignalMs: 500,
-  /** Pause between looks at the chains when nothing wakes the reader. */
-  chainPollMs: 500,
+  /**
+   * Pause between looks at the chains when nothing wakes the reader. Two looks a second at each of two chains are all
+   * of the 4 calls a second that the service may make at rest; so many leave room for the verification and balances.
+   */
+  chainPollMs: 510,
   chainBackoffMs: 200,
   /** Well below `chainSilenceMs`: one loop reads both chains, and where one fails the other is not to look silent. */
   chainMaxBackoffMs: 5_000,
