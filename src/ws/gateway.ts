@@ -79,7 +79,16 @@ export class Gateway implements SocketHandlers {
       quotas,
       limits,
       newReader: ({ socket, encoding, pace }) =>
-        new FeedReader({ socket, feed, encoding: encoding ?? feed.encodings.json, clock, limits, turns, pace, onFault }),
+        new FeedReader({
+          socket,
+          feed,
+          encoding: encoding ?? feed.encodings.json,
+          clock,
+          limits,
+          turns,
+          pace,
+          onFault,
+        }),
       newRfqQueue: () => new RfqQueue(rfqs, chainId, clock, limits.wsRfqLookupMs),
     };
     this.#keySessions = new KeySessions(quotas);
@@ -108,7 +117,12 @@ export class Gateway implements SocketHandlers {
   open(socket: NetSocket, form: PushFormName = 'plain'): void {
     const { topics, feed, limits, clock } = this.#options;
     const pushForm = socket.protocol === READABLE_SUBPROTOCOL ? 'readable' : form;
-    const session = new Session(socket, encodingOf(socket.protocol, feed.encodings), topics[pushForm], this.#ofSessions);
+    const session = new Session(
+      socket,
+      encodingOf(socket.protocol, feed.encodings),
+      topics[pushForm],
+      this.#ofSessions,
+    );
     this.#sessions.set(socket, session);
     this.#addresses.add(networkOf(socket.remoteAddress));
     session.cancelDeadline = clock.after(limits.wsAuthDeadlineMs, () => {
