@@ -345,7 +345,7 @@ export const limits = {
    * Pause between looks at the chains when nothing wakes the reader. Two looks a second at each of two chains are all
    * of the 4 calls a second that the service may make at rest; so many leave room for the verification and balances.
    */
-  chainPollMs: 510,
+  chainPollMs: 520,
   chainBackoffMs: 200,
   /** Well below `chainSilenceMs`: one loop reads both chains, and where one fails the other is not to look silent. */
   chainMaxBackoffMs: 5_000,
