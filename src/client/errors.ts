@@ -44,6 +44,12 @@ export class ApiError extends Error {
   override readonly name = 'ApiError';
   /** HTTP status. */
   readonly status: number;
+  /** The stable name of the error, as docs/reference/errors.md lists them; null: a proxy or an older server answered. */
+  readonly code: string | null;
+  /** Whether the same call may succeed later; null: as of `code`. */
+  readonly retryable: boolean | null;
+  /** The one input at fault: its name, or its place in the body, parted by dots; null: none, or not said. */
+  readonly param: string | null;
   /** Of a 400: what is wrong with the query or the body, the first first; else empty. */
   readonly problems: readonly SchemaProblem[];
   /** Of a 504 of `postQuotes`: ids that may still enter; else empty. */
@@ -56,17 +62,20 @@ export class ApiError extends Error {
   readonly requestId: string | null;
 
   constructor(status: number, body: unknown, header: (name: string) => string | null) {
-    const problems = Array.isArray(body) ? (body as SchemaProblem[]) : [];
-    const { message, pending, oldest } = isObject(body) ? body : {};
+    const fields = isObject(body) ? body : {};
+    const { code, retryable, param, pending, oldest } = fields;
+    // Problem details (RFC 9457) have the list in a member; an older server sends the list alone.
+    const list = fields.errors ?? body;
+    const problems = Array.isArray(list) ? (list as SchemaProblem[]) : [];
+    const text = fields.detail ?? fields.message;
     const [first] = problems;
     super(
-      typeof message === 'string'
-        ? message
-        : first === undefined
-          ? `HTTP ${status}`
-          : `${place(first)} ${first.message}`,
+      first !== undefined ? `${place(first)} ${first.message}` : typeof text === 'string' ? text : `HTTP ${status}`,
     );
     this.status = status;
+    this.code = typeof code === 'string' ? code : null;
+    this.retryable = typeof retryable === 'boolean' ? retryable : null;
+    this.param = typeof param === 'string' ? param : null;
     this.problems = problems;
     this.pending = Array.isArray(pending) ? (pending as `0x${string}`[]) : [];
     this.oldestSeq = isObject(oldest) && typeof oldest.seq === 'number' ? oldest.seq : null;

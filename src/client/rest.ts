@@ -347,7 +347,11 @@ export class Rest {
 
   async #exchange(apiKey: string, method: Method, path: string, body?: string) {
     const { fetch, url } = this.#options;
-    const headers = { 'x-apikey': apiKey, ...(body !== undefined && { 'content-type': 'application/json' }) };
+    const headers = {
+      accept: ACCEPTED,
+      'x-apikey': apiKey,
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+    };
     // A followed redirect would send the key to another host, and may turn a POST into a GET that succeeds.
     const init = { method, headers, redirect: 'manual' as const, ...(body !== undefined && { body }) };
     const response = await fetch(`${url}${path}`, init);
@@ -390,6 +394,8 @@ function isReadiness(body: unknown): body is Readiness {
   return typeof ready === 'boolean' && Array.isArray(reasons);
 }
 
+/** Errors come as problem details (RFC 9457), which have a code; a server that does not know them sends JSON. */
+const ACCEPTED = 'application/json, application/problem+json';
 /** Ids that fit in a request line of 4 KiB. */
 const MOST_IDS_IN_A_URL = 40;
 /** Status that browsers report for a redirect not followed (Fetch standard, "opaque-redirect filtered response"). */

@@ -20,7 +20,7 @@ t.test('a call carries the key, and its query the chain', async (t) => {
     {
       url: `http://quotes.test/quotes?poolAddress=${quote(1).poolAddress}&size=7&side=ask&chainId=421613`,
       method: 'GET',
-      headers: { 'x-apikey': 'k' },
+      headers: { accept: 'application/json, application/problem+json', 'x-apikey': 'k' },
       redirect: 'manual',
     },
   ]);
@@ -115,7 +115,11 @@ t.test('a body goes as JSON', async (t) => {
   t.strictSame(server.requests[0], {
     url: 'http://quotes.test/pools',
     method: 'POST',
-    headers: { 'x-apikey': 'k', 'content-type': 'application/json' },
+    headers: {
+      accept: 'application/json, application/problem+json',
+      'x-apikey': 'k',
+      'content-type': 'application/json',
+    },
     redirect: 'manual',
     body: JSON.stringify([option]),
   });
@@ -144,6 +148,46 @@ t.test('a schema error names the place', async (t) => {
   const { server, rest } = client();
   server.answer = { status: 400, body: '[{"instancePath":"/0/price","message":"must be string"}]' };
   await t.rejects(rest.postQuotes([]), { status: 400, message: '/0/price must be string' });
+});
+
+t.test('problem details give an error its code, and the text and the list of plain JSON', async (t) => {
+  const { server, rest } = client();
+  const refusal = {
+    type: '/docs/errors.md#codes',
+    title: 'The key has not proven the address of the taker',
+    status: 403,
+    detail: 'The key has not proven its address',
+    code: 'taker_not_proven',
+    retryable: false,
+  };
+  server.answer = { status: 403, body: JSON.stringify(refusal) };
+  const { message, ...other } = (await rest.orders().catch((caught: unknown) => caught)) as ApiError;
+  t.equal(message, 'The key has not proven its address');
+  t.match(other, { status: 403, code: 'taker_not_proven', retryable: false, param: null, problems: [], pending: [] });
+
+  const errors = [{ instancePath: '/0/price', message: 'must be string' }];
+  const schema = { detail: 'must be string', code: 'invalid_parameter', retryable: false, param: '0.price', errors };
+  server.answer = { status: 400, body: JSON.stringify(schema) };
+  const invalid = await rest.postQuotes([]).catch((caught: unknown) => caught);
+  t.match(invalid, { message: '/0/price must be string', code: 'invalid_parameter', param: '0.price' });
+  t.strictSame((invalid as ApiError).problems, errors);
+
+  const late = { detail: 'not confirmed', code: 'not_confirmed', retryable: true, pending: [quote(1).quoteId] };
+  server.answer = { status: 504, body: JSON.stringify(late) };
+  await t.rejects(rest.postQuotes([]), { message: 'not confirmed', retryable: true, pending: [quote(1).quoteId] });
+});
+
+t.test('an error of a proxy or of an older server has no code', async (t) => {
+  const { server, rest } = client();
+  for (const body of [
+    '{"message":"no"}',
+    '[{"instancePath":"","message":"no"}]',
+    '{"code":7,"retryable":"no"}',
+    'no',
+  ]) {
+    server.answer = { status: 400, body };
+    await t.rejects(rest.pools(), { name: 'ApiError', code: null, retryable: null, param: null }, body);
+  }
 });
 
 t.test('ids that may still enter come with the 504', async (t) => {

@@ -56,7 +56,7 @@ await t.test('a taker that has signed in plans, approves, and fills public and p
   const ids = [await post(client, pool, ONE / 20n, true), await post(client, pool, ONE / 10n, false)];
   const own = trader(client, market.taker);
   const terms = { side: 'ask', size: 2n * ONE, limitPrice: ONE } as const;
-  await t.rejects(own.plan(quoted(pool), terms), { name: 'ApiError', status: 403 });
+  await t.rejects(own.plan(quoted(pool), terms), { name: 'ApiError', status: 403, code: 'taker_not_proven' });
   await client.signIn({ account: taker });
   const plan = await own.plan(quoted(pool), terms);
   t.strictSame(

@@ -90,6 +90,13 @@ def test_a_410_names_the_oldest_event_that_is_kept() -> None:
         assert ApiError(410, other, {}).oldest_seq is None
 
 
+def test_errors_of_older_servers_have_no_code() -> None:
+    plain = ApiError(400, [{"instancePath": "/size", "message": "must be string"}], {})
+    assert str(plain) == "/size must be string"
+    for error in (plain, ApiError(502, {"message": "no upstream"}, {}), ApiError(400, {"code": 7}, {})):
+        assert (error.code, error.retryable, error.param) == (None, None, None)
+
+
 @run_async
 async def test_answers_of_the_past_are_those_that_were_given(service: Service) -> None:
     async with service.client() as client:
@@ -119,7 +126,8 @@ async def test_refusals_are_errors_with_their_reasons(service: Service) -> None:
     async with service.client() as client:
         with pytest.raises(ApiError, match="poolAddress must match pattern") as caught:
             await client.rest.quotes(pool_address="0x12", side="ask", size=1)
-        assert caught.value.status == 400
+        assert (caught.value.status, caught.value.code, caught.value.retryable) == (400, "invalid_parameter", False)
+        assert caught.value.param == "poolAddress"
         assert caught.value.problems[0]["instancePath"] == "/poolAddress"
         assert caught.value.request_id
         expired = client.sign_quote(service.maker, service.pool(0), side="bid", price=1, size=ONE, deadline=1)

@@ -39,11 +39,20 @@ class ApiError(QuotebookError):
     """A call was answered with a status other than 2xx, or with something that is not JSON."""
 
     def __init__(self, status: int, body: object, headers: Mapping[str, str]) -> None:
+        fields: Mapping[str, Any] = body if isinstance(body, dict) else {}
+        # Problem details (RFC 9457) have the list in a member; an older server sends the list alone.
+        problems = fields.get("errors", body)
+        code, retryable, param = fields.get("code"), fields.get("retryable"), fields.get("param")
         #: HTTP status.
         self.status = status
+        #: Stable name of the error (docs/reference/errors.md); None: a proxy or an older server answered.
+        self.code: str | None = code if isinstance(code, str) else None
+        #: Whether the same call may succeed later; None: as of `code`.
+        self.retryable: bool | None = retryable if isinstance(retryable, bool) else None
+        #: The one input at fault: its name, or its place in the body, parted by dots; None: none, or not said.
+        self.param: str | None = param if isinstance(param, str) else None
         #: Of a 400: what is wrong with the query or the body, in AJV's words; else empty.
-        self.problems: list[Mapping[str, Any]] = list(body) if isinstance(body, list) else []
-        fields: Mapping[str, Any] = body if isinstance(body, dict) else {}
+        self.problems: list[Mapping[str, Any]] = list(problems) if isinstance(problems, list) else []
         #: Of a 504 of `post_quotes`: ids that may still enter; else empty.
         self.pending: list[str] = list(fields.get("pending") or [])
         retry_after = headers.get("retry-after", "")
@@ -55,12 +64,12 @@ class ApiError(QuotebookError):
         self.oldest_seq: int | None = oldest_seq if isinstance(oldest_seq, int) else None
         #: Finds the call in the server's log.
         self.request_id: str | None = headers.get("x-request-id")
-        message = fields.get("message")
-        if isinstance(message, str):
-            text = message
-        elif self.problems:
+        message = fields.get("detail", fields.get("message"))
+        if self.problems:
             first = self.problems[0]
             text = f"{first.get('instancePath') or 'the request'} {first.get('message')}"
+        elif isinstance(message, str):
+            text = message
         else:
             text = f"HTTP {status}"
         super().__init__(text)

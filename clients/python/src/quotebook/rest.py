@@ -59,6 +59,8 @@ DEFAULT_TIMEOUT_SECONDS = 120.0
 #: Longest answer that is read.
 DEFAULT_ANSWER_BYTES = 256 * 1024 * 1024
 _SHOWN_CHARACTERS = 200
+#: Errors come as problem details (RFC 9457), which have a code; a server that does not know them sends JSON.
+_ACCEPTED = "application/json, application/problem+json"
 
 _Query = Mapping[str, "str | int | Sequence[str] | None"]
 
@@ -430,7 +432,7 @@ class Rest:
     def _exchange(self, api_key: str, method: str, path: str, sent: bytes | None) -> tuple[int, bytes, Mapping[str, str]]:
         kind = HTTPSConnection if self._url.scheme == "https" else HTTPConnection
         connection = kind(cast(str, self._url.hostname), self._url.port, timeout=self._timeout)
-        headers = {"x-apikey": api_key}
+        headers = {"accept": _ACCEPTED, "x-apikey": api_key}
         if sent is not None:
             headers["content-type"] = "application/json"
         try:
