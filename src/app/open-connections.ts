@@ -45,6 +45,7 @@ export class OpenConnections implements ConnectionTimers {
     else if (known !== undefined) {
       known.seconds = seconds;
       known.connections = [...known.connections.filter((isClosed) => !isClosed()), isGone].slice(-MOST_CONNECTIONS);
+      this.#wait(name, known);
     } else {
       const followed = { keyId, provider, seconds, connections: [isGone], cancel: () => undefined };
       this.#followed.set(name, followed);
@@ -54,6 +55,7 @@ export class OpenConnections implements ConnectionTimers {
   }
 
   #wait(name: string, followed: FollowedConnections): void {
+    followed.cancel();
     followed.cancel = this.#clock.after((followed.seconds * 1000) / RENEWALS, () => {
       this.#renew(name, followed).catch(this.#onFault);
     });
@@ -64,10 +66,13 @@ export class OpenConnections implements ConnectionTimers {
     followed.connections = followed.connections.filter((isClosed) => !isClosed());
     if (followed.connections.length === 0) return this.#drop(name);
     const { keyId, provider, seconds } = followed;
-    const { type } = await this.#protections.ask({ type: 'TIMER', kind: 'CONNECTION', provider, keyId, seconds });
-    // Its authorisation has ended. Anything else may pass.
-    if (type === 'NOT_AUTHORIZED') this.#drop(name);
-    else if (this.#followed.get(name) === followed) this.#wait(name, followed);
+    try {
+      const { type } = await this.#protections.ask({ type: 'TIMER', kind: 'CONNECTION', provider, keyId, seconds });
+      // Its authorisation has ended. Anything else may pass.
+      if (type === 'NOT_AUTHORIZED') this.#drop(name);
+    } finally {
+      if (this.#followed.get(name) === followed) this.#wait(name, followed);
+    }
   }
 
   #drop(name: string): void {
