@@ -61,16 +61,33 @@ export class Sequencer {
 
   /** Applies the command at once, unless the journal takes no record now; then nothing has happened. */
   submit(command: Command): SubmitResult {
+    const refusal = this.#refusal();
+    return refusal === null ? this.#take(command) : { refusal };
+  }
+
+  /**
+   * Applies all of the commands, or none if the journal takes no record now. It asks once, so the journal's queue may
+   * exceed its limit by the commands after the first: a few at most.
+   */
+  submitAll(commands: readonly Command[]): SubmitResult['refusal'] {
+    const refusal = this.#refusal();
+    if (refusal === null) for (const command of commands) this.#take(command);
+    return refusal;
+  }
+
+  #refusal(): SubmitResult['refusal'] {
     assert(!this.#isFaulty, 'nothing is applied after a fault');
-    const refusal = this.#journal.refusal();
-    if (refusal !== null) return { refusal };
+    return this.#journal.refusal();
+  }
+
+  #take(command: Command): Extract<SubmitResult, { refusal: null }> {
     try {
       const stamp = { index: this.#engine.index + 1, tsMs: this.#stampMs() };
       const events = this.#engine.apply(command, stamp);
       const record = { stamp, command, events };
       this.#pending.push(record);
       this.#journal.append(record);
-      return { refusal, index: stamp.index, events };
+      return { refusal: null, index: stamp.index, events };
     } catch (error) {
       this.#fail(error);
       throw error;
@@ -122,7 +139,7 @@ export class Sequencer {
     return this.#isMuchDue(nowMs) ? (this.#engine.nextDueMs() ?? nowMs + 1) - 1 : nowMs;
   }
 
-  /** Asked of each command: what it costs must not go with the book. */
+  /** Called for every command, so it must be O(1) in the size of the book. */
   #isMuchDue(nowMs: number): boolean {
     return this.#engine.hasMoreDueBy(Math.floor(nowMs / 1000), this.#expiredAtOnce);
   }

@@ -57,7 +57,7 @@ export interface RfqDeskLimits {
 
 export interface RfqDeskParts {
   readonly engine: Pick<Engine, 'rfqs'>;
-  readonly sequencer: Pick<Sequencer, 'submit' | 'whenDurable'>;
+  readonly sequencer: Pick<Sequencer, 'submit' | 'submitAll' | 'whenDurable'>;
   readonly nowSeconds: () => number;
   readonly random: Pick<Random, 'bytes'>;
   readonly limits: RfqDeskLimits;
@@ -106,21 +106,24 @@ export class RfqDesk {
     const noRoom = this.#roomRefusal(owner, legs.length);
     if (noRoom !== null) return refused(noRoom);
     const packageId = this.#newId();
-    const rfqIds: string[] = [];
-    for (const [place, { poolAddress, side, size, body }] of legs.entries()) {
-      const rfqId = this.#newId();
-      const leg = legs.length === 1 ? null : { packageId, place, legs: legs.length };
-      const submitted = sequencer.submit({
+    const rfqIds = legs.map(() => this.#newId());
+    const refusal = sequencer.submitAll(
+      legs.map(({ poolAddress, side, size, body }, place) => ({
         type: 'PUBLISH_RFQ',
         rfq: { poolAddress, side, size, taker, body },
-        terms: { rfqId, owner, clientId, validUntil, taker: hiddenTaker, minQuotes, makers, leg },
-      });
-      if (submitted.refusal !== null) {
-        for (const opened of rfqIds) sequencer.submit({ type: 'CANCEL_RFQ', rfqId: opened });
-        return refused(submitted.refusal);
-      }
-      rfqIds.push(rfqId);
-    }
+        terms: {
+          rfqId: rfqIds[place] ?? '',
+          owner,
+          clientId,
+          validUntil,
+          taker: hiddenTaker,
+          minQuotes,
+          makers,
+          leg: legs.length === 1 ? null : { packageId, place, legs: legs.length },
+        },
+      })),
+    );
+    if (refusal !== null) return refused(refusal);
     await sequencer.whenDurable();
     return { type: 'OPENED', rfqIds, isNew: true };
   }
@@ -130,10 +133,9 @@ export class RfqDesk {
     const { sequencer } = this.#parts;
     const known = this.#of(owner).filter(({ terms }) => terms.rfqId === id || terms.leg?.packageId === id);
     if (known.length === 0) return 'NOT_FOUND';
-    for (const { terms } of known.filter(isLiveRfq)) {
-      const submitted = sequencer.submit({ type: 'CANCEL_RFQ', rfqId: terms.rfqId });
-      if (submitted.refusal !== null) return submitted.refusal;
-    }
+    const live = known.filter(isLiveRfq);
+    const refusal = sequencer.submitAll(live.map(({ terms }) => ({ type: 'CANCEL_RFQ', rfqId: terms.rfqId })));
+    if (refusal !== null) return refusal;
     await sequencer.whenDurable();
     return 'OK';
   }

@@ -17,7 +17,8 @@ const POOL_KEY = {
   isCallPool: true,
 } as const;
 
-function deskOf(sequencer: RfqDeskParts['sequencer']): RfqDesk {
+function deskOf(given: Pick<RfqDeskParts['sequencer'], 'submit' | 'whenDurable'>): RfqDesk {
+  const sequencer = { submitAll: () => 'BUSY' as const, ...given };
   const bounds = { rfqSeconds: 60, rfqMaxSeconds: 600, liveRfqs: 9, liveRfqsPerKey: 9 };
   return new RfqDesk({ engine: newEngine(), sequencer, nowSeconds: () => 1, random: systemRandom, limits: bounds });
 }

@@ -48,6 +48,20 @@ t.test('nothing happens while the journal takes no record', async (t) => {
   t.match(post(1), { refusal: null, index: 1 });
 });
 
+t.test('of several commands all are applied or none', async (t) => {
+  const { engine, journal, sequencer } = setUp();
+  const commands = [1, 2].map((n) => enter(sampleQuote({ n })));
+  journal.refusing = 'BUSY';
+  t.equal(sequencer.submitAll(commands), 'BUSY');
+  t.equal(engine.index, 0);
+  journal.refusing = null;
+  t.equal(sequencer.submitAll(commands), null);
+  t.same(
+    journal.appended.map(({ stamp }) => stamp.index),
+    [1, 2],
+  );
+});
+
 t.test('listeners get what is durable, a group at a time, in order', async (t) => {
   const { handed, journal, post } = setUp();
   for (const n of [1, 2, 3]) post(n);

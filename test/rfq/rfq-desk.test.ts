@@ -1,0 +1,92 @@
+import t from 'tap';
+import { isLiveRfq } from '../../src/engine/rfq-store.js';
+import { RfqDesk, type RfqRequest } from '../../src/rfq/rfq-desk.js';
+import { MAKER, POOL, samplePool, TAKER } from '../engine/samples.js';
+import { World } from '../persistence/world.js';
+
+const ROOM = 5;
+const leg = { poolAddress: POOL.poolAddress, side: 'ask', size: 10n, body: '{}' } as const;
+const other = { ...leg, poolAddress: samplePool(1).poolAddress };
+const request: RfqRequest = {
+  owner: 'key',
+  clientId: 'mine',
+  minQuotes: 1,
+  makers: [],
+  legs: [leg, other],
+  taker: TAKER,
+  hiddenTaker: null,
+  validUntil: null,
+};
+
+/** A desk whose log takes ROOM records until it has committed them. */
+async function setUp() {
+  const world = new World(1, { delayMs: (call) => (call === 'sync' ? 300 : 0) });
+  const process = await world.start({ queueRecords: ROOM });
+  const { sequencer, time, log } = process;
+  const desk = new RfqDesk({
+    engine: log.engine,
+    sequencer,
+    nowSeconds: () => Math.floor(time.nowMs() / 1000),
+    random: world.random,
+    limits: { rfqSeconds: 60, rfqMaxSeconds: 600, liveRfqs: 9, liveRfqsPerKey: 9 },
+  });
+  /** Leaves room for so many records. */
+  const fillUpTo = (room: number): void => world.submit(process, ROOM - room - log.journal.waiting.records);
+  const states = () => [...log.engine.rfqs.all()];
+  const live = () =>
+    states()
+      .filter(isLiveRfq)
+      .map(({ terms }) => terms.rfqId);
+  const emptied = (): Promise<void> => world.clock.until(log.journal.flush());
+  const open = (changed: Partial<RfqRequest> = {}) => world.clock.until(desk.open({ ...request, ...changed }));
+  /** The oldest package. */
+  const cancel = () => world.clock.until(desk.cancel(request.owner, states()[0]?.terms.leg?.packageId ?? ''));
+  return { cancel, emptied, fillUpTo, live, open };
+}
+
+t.test('of a package all legs are opened or none', async (t) => {
+  const { open, fillUpTo, live, emptied } = await setUp();
+  fillUpTo(0);
+  t.strictSame(await open(), { type: 'REFUSED', why: 'BUSY' });
+  t.strictSame(live(), []);
+  await emptied();
+  fillUpTo(1);
+  const opened = await open();
+  t.match(opened, { type: 'OPENED', isNew: true });
+  t.strictSame(opened.type === 'OPENED' && opened.rfqIds, live());
+  t.equal(live().length, 2);
+});
+
+t.test('of a package all legs are cancelled or none', async (t) => {
+  const { cancel, open, fillUpTo, live, emptied } = await setUp();
+  await open();
+  fillUpTo(0);
+  t.equal(await cancel(), 'BUSY');
+  t.equal(live().length, 2);
+  await emptied();
+  fillUpTo(1);
+  t.equal(await cancel(), 'OK');
+  t.strictSame(live(), []);
+});
+
+t.test('the same package again under its client id is the one that is live', async (t) => {
+  const { open, live } = await setUp();
+  const first = await open();
+  t.strictSame(await open(), { ...first, isNew: false });
+  t.equal(live().length, 2);
+});
+
+t.test('another request cannot have the client id of one that is live', async (t) => {
+  const { cancel, open, live } = await setUp();
+  await open();
+  const used = { type: 'REFUSED', why: 'CLIENT_ID_USED' };
+  t.strictSame(await open({ legs: [leg] }), used);
+  t.strictSame(await open({ legs: [other, leg] }), used);
+  t.strictSame(await open({ legs: [leg, { ...other, size: 11n }] }), used);
+  t.strictSame(await open({ legs: [leg, { ...other, side: 'bid' }] }), used);
+  t.strictSame(await open({ taker: MAKER }), used);
+  t.equal(live().length, 2);
+  t.match(await open({ owner: 'another key' }), { type: 'OPENED', isNew: true });
+  await cancel();
+  t.match(await open({ legs: [leg] }), { type: 'OPENED', isNew: true });
+});
