@@ -4,6 +4,7 @@ import {
   OrderbookClient,
   type FollowedBook,
   type FollowedEvents,
+  type FollowedRfqs,
   type FollowedTickers,
   type OrderbookClientOptions,
   type Pool,
@@ -128,6 +129,7 @@ export class Session {
   #pool: Pool | null = null;
   #book: FollowedBook | null = null;
   #events: FollowedEvents | null = null;
+  #requests: FollowedRfqs | null = null;
   #listTimer: ReturnType<typeof setInterval> | undefined;
   #valueTimer: ReturnType<typeof setInterval> | undefined;
   /** Pools with messages that were not in the last list. */
@@ -227,6 +229,7 @@ export class Session {
     this.#wallet = wallet;
     if (this.#client === null) return;
     this.#followEvents(this.#client);
+    this.#followRequests(this.#client);
     if (this.#pool !== null) this.#followBook(this.#client, this.#pool);
     this.#openTrading();
     this.#account.open(this.#client, wallet);
@@ -271,6 +274,7 @@ export class Session {
     this.#client = null;
     this.#book = null;
     this.#events = null;
+    this.#requests = null;
   }
 
   #refuse(): void {
@@ -332,12 +336,19 @@ export class Session {
 
   #follow(client: OrderbookClient): void {
     const tickers = client.followTickers();
-    const rfqs = client.followRfqs();
     busyUntilLive(byId('chain'), tickers);
     this.#market.tickers = tickers;
     tickers.onSnapshot(this.#drawMarket);
     tickers.onTicker(this.#drawMarket);
     this.#followEvents(client);
+    this.#followRequests(client);
+  }
+
+  /** Those for every maker, and those that name the wallet's address among their makers. */
+  #followRequests(client: OrderbookClient): void {
+    this.#requests?.close();
+    const rfqs = client.followRfqs(this.#wallet === null ? {} : { provider: this.#wallet.address });
+    this.#requests = rfqs;
     rfqs.onRfq((rfq) => {
       this.#tape.addRfq(rfq);
       const requested = this.#market.requestedPool(rfq.body);

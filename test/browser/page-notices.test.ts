@@ -136,6 +136,19 @@ await withPage(async ({ browser, service, maker }) => {
     });
   });
 
+  await t.test('a request that names the wallet among its makers, and none that names others', async (t) => {
+    const pool = untouched();
+    await asAccount(t, MAKER, pool, async (page) => {
+      const [stranger] = service.chain.accounts.slice(STRANGER);
+      if (stranger === undefined) throw new Error('a chain has accounts');
+      const validUntil = (await chain.now()) + 600;
+      await maker.openRfq(pool, 5n * ONE, validUntil, [stranger.address]);
+      await maker.openRfq(pool, 6n * ONE, validUntil, [own.address]);
+      await until(page, '#requests-rows', 'wants to buy 6.00');
+      t.notMatch(await page.textContent('#requests-rows'), /wants to buy 5\.00/);
+    });
+  });
+
   await t.test('a request of the wallet that has expired', async (t) => {
     const pool = untouched();
     await asAccount(t, TAKER, pool, async (page) => {

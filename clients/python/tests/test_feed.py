@@ -80,6 +80,21 @@ async def test_a_taker_asks_and_a_maker_answers(service: Service) -> None:
 
 
 @run_async
+async def test_a_maker_follows_the_requests_that_name_it(service: Service) -> None:
+    address, name = service.pool(2)["poolAddress"], service.maker.address
+    async with service.client() as maker:
+        rfqs = maker.follow_rfqs(pool_address=address, provider=name)
+        others = maker.follow_rfqs(pool_address=address)
+        await asyncio.gather(rfqs.when_live(SOON), others.when_live(SOON))
+        requests, open_requests = rfqs.events(), others.events()
+        for size, makers in ((ONE, [name]), (2 * ONE, None)):
+            legs = [{"poolAddress": address, "side": "ask", "size": str(size)}]
+            await maker.rest.open_rfq(service.taker, legs, makers=makers)
+        assert [(await anext(requests))["body"]["size"] for _ in range(2)] == [str(ONE), str(2 * ONE)]
+        assert (await anext(open_requests))["body"]["size"] == str(2 * ONE)
+
+
+@run_async
 async def test_a_lost_message_is_had_again(service: Service) -> None:
     async with Disturber(service) as link, service.client(link.url) as client, service.client() as direct:
         quotes = client.follow_quotes(pool_address=service.pool(3)["poolAddress"])

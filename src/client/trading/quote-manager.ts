@@ -1,4 +1,4 @@
-import type { Hex } from 'viem';
+import { type Hex, zeroAddress } from 'viem';
 import { getBlock, readContract } from 'viem/actions';
 import type { OrderbookQuote, PoolKeyJson, PostedQuoteJson } from '../../wire/orderbook.js';
 import type { SideText } from '../../wire/primitives.js';
@@ -110,7 +110,8 @@ export class QuoteManager {
   async start(): Promise<void> {
     const { client, trader } = this.#options;
     const own = client.followQuotes({ provider: trader.address, taker: '*' });
-    const rfqs = client.followRfqs();
+    // Requests that name their makers reach those alone who follow by their own address.
+    const rfqs = client.followRfqs({ provider: trader.address });
     this.#own = own;
     this.#rfqs = rfqs;
     own.onSnapshot(() => {
@@ -171,6 +172,8 @@ export class QuoteManager {
 
   #request({ body }: RfqEvent): void {
     const { side, size, taker } = body;
+    // Only a public quote can answer an anonymous request, and anyone could fill that at the price for requests.
+    if (taker === zeroAddress) return;
     const poolAddress = 'poolKey' in body ? this.#poolOf(body.poolKey) : (body.poolAddress.toLowerCase() as Hex);
     if (poolAddress === undefined) return;
     this.#desk.request({ poolAddress, side, size: BigInt(size), taker, atSeconds: this.#nowSeconds() });
@@ -401,7 +404,7 @@ const QUOTES_PER_REQUEST = 100;
 
 function sentQuoteOf({ quoteId, poolAddress, isBuy, taker, price, size, deadline }: OrderbookQuote): SentQuote {
   const side = isBuy ? 'bid' : 'ask';
-  const named = /^0x0{40}$/.test(taker) ? null : taker;
+  const named = taker === zeroAddress ? null : taker;
   return { quoteId, poolAddress, side, taker: named, price: BigInt(price), size: BigInt(size), deadline };
 }
 

@@ -169,11 +169,12 @@ class Client:
         *,
         pool_address: str | None = None,
         side: Side | None = None,
+        provider: str | None = None,
         taker: str | None = None,
         size: int | None = None,
     ) -> FollowedRfqs:
-        """Takers' requests."""
-        return self._add(FollowedRfqs(self._options, self._filter(pool_address, side, None, taker, size)))
+        """Takers' requests for every maker. `provider`: also those that name this maker."""
+        return self._add(FollowedRfqs(self._options, self._filter(pool_address, side, provider, taker, size)))
 
     async def request_quotes(
         self,
