@@ -21,7 +21,12 @@ type Answer =
       /** Absent: an older leader's. */
       readonly engineMs?: number;
     }
-  | { readonly type: 'FAILED'; readonly message: string };
+  | {
+      readonly type: 'FAILED';
+      readonly message: string;
+      /** The call was not taken, and may be sent again. An older gateway takes it for any failure. */
+      readonly isBusy?: true;
+    };
 
 const BIGINT = '$bigint';
 
@@ -66,8 +71,10 @@ export class CallServer {
   readonly #options: CallServerOptions;
   readonly #subscription: Subscription;
   readonly #underWay = new Set<Promise<void>>();
-  /** By their ids, the oldest first. A call that comes again gets the answer of the first time. */
-  readonly #answers = new Map<string, Promise<Answer>>();
+  /** Calls under way, by their ids: one that comes again meanwhile gets the same answer. */
+  readonly #unanswered = new Map<string, Promise<Answer>>();
+  /** Answers of calls that have ended, by their ids, the oldest first: for those that come again. */
+  readonly #answers = new Map<string, Answer>();
   /** Nothing is answered any more. */
   #isStopped = false;
 
@@ -105,24 +112,28 @@ export class CallServer {
     if (!this.#isStopped) message.respond(encode(answer));
   }
 
-  #carryOutOnce(call: Call): Promise<Answer> {
+  async #carryOutOnce(call: Call): Promise<Answer> {
     const { id } = call;
-    const known = id === undefined ? undefined : this.#answers.get(id);
+    const known = id === undefined ? undefined : (this.#answers.get(id) ?? this.#unanswered.get(id));
     if (known !== undefined) return known;
     const { maxCalls } = this.#options;
     // A refused call is not remembered, so that it may be sent again.
-    if (this.#underWay.size >= maxCalls) return Promise.resolve({ type: 'FAILED', message: BUSY });
+    if (this.#underWay.size >= maxCalls) return { type: 'FAILED', message: BUSY, isBusy: true };
     const answering = this.#carryOut(call);
-    if (id !== undefined) this.#remember(id, answering);
-    return answering;
+    if (id === undefined) return answering;
+    this.#unanswered.set(id, answering);
+    const answer = await answering;
+    this.#unanswered.delete(id);
+    this.#remember(id, answer);
+    return answer;
   }
 
-  #remember(id: string, answering: Promise<Answer>): void {
+  #remember(id: string, answer: Answer): void {
     const { clock, answerKeptMs, maxCalls } = this.#options;
     const [oldest] = this.#answers.keys();
     if (oldest !== undefined && this.#answers.size >= maxCalls) this.#answers.delete(oldest);
-    this.#answers.set(id, answering);
-    void answering.then(() => clock.after(answerKeptMs, () => this.#answers.delete(id)));
+    this.#answers.set(id, answer);
+    clock.after(answerKeptMs, () => this.#answers.delete(id));
   }
 
   async #carryOut({ name, args }: Call): Promise<Answer> {
@@ -173,7 +184,7 @@ export class NoLeader extends Error {
   override readonly name = 'NoLeader';
 }
 
-/** The leader has not answered yet, or the call or its answer is lost. */
+/** The leader has not answered yet or is busy, or the call or its answer is lost. */
 class NoAnswer extends NoLeader {}
 
 const ID_BYTES = 16;
@@ -210,7 +221,10 @@ export class CallClient {
       const leftMs = Math.max(1, startMs + options.timeoutMs - clock.monotonicMs());
       try {
         const answer = await this.#send(payload, Math.min(leftMs, resendMs));
-        if (answer.type === 'FAILED') throw new ClusterError('UNREACHABLE', answer.message);
+        if (answer.type === 'FAILED') {
+          if (answer.isBusy === true) throw new NoAnswer(answer.message);
+          throw new ClusterError('UNREACHABLE', answer.message);
+        }
         await shows(answer.index);
         if (answer.engineMs !== undefined) onEngineTime(answer.engineMs);
         return answer.value as Result;

@@ -19,17 +19,19 @@ interface Options {
   readonly request?: (send: NatsConnection['request']) => NatsConnection['request'];
   readonly isLeaderMissing?: () => boolean;
   readonly onEngineTime?: (engineMs: number) => void;
+  readonly maxCalls?: number;
 }
 
 async function callsOf(t: Test, options: Options): Promise<CallClient> {
   const { handlers, request, isLeaderMissing = () => false, onEngineTime = () => undefined } = options;
+  const { maxCalls = 10 } = options;
   const servers = await natsServers(t, { servers: 1 });
   const server = new CallServer(await connectTo(t, servers, { unsafe: true }), {
     term: TERM,
     handlers,
     index: () => 1,
     engineMs: () => ENGINE_MS,
-    maxCalls: 10,
+    maxCalls,
     answerKeptMs: 1_000,
     drainMs: 1_000,
     clock: systemClock,
@@ -98,6 +100,46 @@ t.test('a call that takes longer than the time after which it is sent again is c
   const calls = await callsOf(t, { handlers });
   t.equal(await calls.call('slow', [], REPEATABLE), 'done');
   t.equal(carriedOut, 1);
+});
+
+t.test('a call that a busy leader refuses is sent again until it is taken', async (t) => {
+  let end: () => void = () => undefined;
+  let isAsked: () => void = () => undefined;
+  const asked = new Promise<void>((resolve) => (isAsked = resolve));
+  const handlers = {
+    slow: () => (isAsked(), new Promise<void>((resolve) => (end = resolve))),
+    add: (...args: number[]) => Promise.resolve((args[0] ?? 0) + 1),
+  };
+  let refused = 0;
+  const request: Options['request'] = (send) => async (subject, payload, options) => {
+    const answer = await send(subject, payload, options);
+    if (answer.string().includes('isBusy') && (refused += 1) === 3) end();
+    return answer;
+  };
+  const calls = await callsOf(t, { handlers, request, maxCalls: 1 });
+  const slow = calls.call('slow', [], REPEATABLE);
+  await asked;
+  t.equal(await calls.call('add', [3], { timeoutMs: 5_000, retryForMs: 0 }), 4);
+  t.ok(refused >= 3, `${refused} times`);
+  await t.resolves(slow);
+});
+
+t.test('a call under way is carried out once, however many calls are answered meanwhile', async (t) => {
+  let carriedOut = 0;
+  let end: () => void = () => undefined;
+  const handlers = {
+    slow: () => new Promise<number>((resolve) => (end = () => resolve((carriedOut += 1)))),
+    add: (...args: number[]) => Promise.resolve((args[0] ?? 0) + 1),
+  };
+  const calls = await callsOf(t, { handlers, maxCalls: 2 });
+  const slow = calls.call('slow', [], REPEATABLE);
+  for (const n of [1, 2, 3]) t.equal(await calls.call('add', [n], REPEATABLE), n + 1);
+  const endFirst = end;
+  // It is sent again meanwhile.
+  await pause(2 * RESEND_MS);
+  t.equal(end, endFirst, 'and was not begun again');
+  end();
+  t.equal(await slow, 1);
 });
 
 t.test('calls end in time when the leader falls silent', async (t) => {
