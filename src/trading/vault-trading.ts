@@ -147,8 +147,10 @@ export class VaultTrading {
         return { answer: NOT_CONFIRMED, end };
       }
       if (result.type !== 'DONE') return atOnce(asRefusal(result));
+      // All of it, until the events say how much: reading them may throw.
+      spent = reserved;
       const paid = await this.#paid(planned, result.receipt);
-      if (order.isBuy) spent = paid === null ? reserved : paid.quote.units;
+      if (order.isBuy && paid !== null) spent = paid.quote.units;
       return atOnce({ type: 'TRADED', vault: vault.name, txHash: result.receipt.txHash, paid });
     } finally {
       await caps.settle(asset.symbol, reserved, spent, takenMs);

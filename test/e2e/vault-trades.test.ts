@@ -1,10 +1,11 @@
 import pino from 'pino';
 import t from 'tap';
-import { encodeFunctionData, maxUint256 } from 'viem';
-import { erc20Abi, optionTokenAbi } from '../../src/chain/contracts/abi.js';
+import { encodeEventTopics, encodeFunctionData, maxUint256 } from 'viem';
+import { erc20Abi, optionTokenAbi, vaultAbi } from '../../src/chain/contracts/abi.js';
 import type { Hex } from '../../src/engine/quote.js';
 import { MemoryKeyValueStore } from '../chain/memory-key-value-store.js';
 import { Market, ONE } from '../chain/dev/market.js';
+import { RpcProxy } from '../chain/rpc-proxy.js';
 import { RestClient } from './rest-client.js';
 import { startTestService } from './running-service.js';
 import { optionOf, queryOf } from './wire-option.js';
@@ -167,4 +168,25 @@ await t.test('no more of a token is paid in a day than its cap, also after a res
     }),
     maxUint256,
   );
+});
+
+await t.test('a mined buy whose event cannot be read counts to the cap with its limit', async (t) => {
+  const proxy = await RpcProxy.open(chain.rpcUrl);
+  t.teardown(() => proxy.close());
+  const profile = { ...chain.profile, settlement: { ...chain.profile.settlement, rpcUrls: [proxy.url], wsUrl: null } };
+  const cost = await price(put, 1, 'buy');
+  const tokensPerDay = [`USDC=${(cost * 1.5).toFixed(6)}`];
+  const other = await startTestService({ chain, profile, tokensPerDay });
+  t.teardown(() => other.stop());
+  const client = new RestClient(other.httpUrl, other.apiKey);
+  const [traded] = encodeEventTopics({ abi: vaultAbi, eventName: 'Trade' });
+  const withoutData = (log: { topics: string[] }) => (log.topics[0] === traded ? { ...log, data: '0x' } : log);
+  proxy.trick = ({ method }) =>
+    method === 'eth_getLogs' ? { rewrite: (logs) => (logs as { topics: string[] }[]).map(withoutData) } : 'PASS';
+  const order = { ...put, size: 1, direction: 'buy', premiumLimit: Number((cost * 1.1).toFixed(6)) };
+  const pool = market.pool('testWETH', 1800n, false);
+  const before = await market.longs(pool, operator);
+  t.equal((await trade(order, client))[0], 500);
+  t.equal(await market.longs(pool, operator), before + ONE, 'the trade was mined');
+  t.equal((await trade(order, client))[0], 429);
 });
