@@ -86,7 +86,7 @@ export class Session {
     return (this.#rfqs ??= this.#ports.newRfqQueue());
   }
 
-  /** Whose private quotes or requests its channels show. */
+  /** Takers whose private quotes or requests its channels show. */
   get takers(): Iterable<Hex | '*'> {
     return this.#takers?.values() ?? [];
   }
