@@ -6,6 +6,7 @@ import type { ConnectionState } from '../client/connection.js';
 import { systemClock } from '../system/clock.js';
 import { formatDecimal } from '../wire/primitives.js';
 import type { InstrumentJson } from '../wire/options.js';
+import type { NamedOrdersResponse } from '../wire/orderbook.js';
 import { parseFlags, type ParsedWords } from './flags.js';
 import { type CliCommand, type CommandIo, EXIT_FAILED, EXIT_OK, UsageError } from './run.js';
 
@@ -21,7 +22,7 @@ export const connectionHelp = `  --url
   --chain-id
       Of the settlement chain. Default: that of --ready.
   --ready
-      Ready file of a local set-up. Default: ${READY_FILE}.
+      Ready file of a local set-up. Default: ${READY_FILE}; none with --url.
   --json
       Print JSON, one value a line.`;
 
@@ -42,15 +43,21 @@ interface Target {
   readonly ready: Readonly<Record<string, unknown>>;
 }
 
-/** What the flags and the environment say, and for the rest the ready file of a local set-up. */
+/**
+ * What the flags and the environment say, and for the rest the ready file of a local set-up. Next to --url it has to be
+ * named: the key and the chain of one service are of no use at another, and must not be sent there.
+ */
 export async function targetOf({ values }: ParsedWords, io: CommandIo): Promise<Target> {
+  const isRead = values.has('ready') || !values.has('url');
   const file = values.get('ready') ?? READY_FILE;
-  const text = await io.readText(file).catch(() => null);
-  const ready = text === null ? {} : (JSON.parse(text) as Readonly<Record<string, unknown>>);
+  const text = isRead ? await io.readText(file).catch(() => null) : null;
+  const ready = text === null ? {} : readyContent(text);
   const pick = (flag: string, field: string, variable?: string): string => {
     const given = values.get(flag) ?? (variable === undefined ? undefined : io.environment[variable]) ?? ready[field];
     if (typeof given === 'string' || typeof given === 'number') return String(given);
-    throw new UsageError(`there is no ${file}: name the service with --url, --api-key and --chain-id`);
+    if (!isRead) throw new UsageError(`name --${flag}, too, or the ready file of the service with --ready`);
+    const lack = text === null ? `there is no ${file}` : `${file} has no ${field}`;
+    throw new UsageError(`${lack}: name the service with --url, --api-key and --chain-id`);
   };
   return {
     url: pick('url', 'httpUrl'),
@@ -58,6 +65,12 @@ export async function targetOf({ values }: ParsedWords, io: CommandIo): Promise<
     chainId: pick('chain-id', 'chainId'),
     ready,
   };
+}
+
+/** A cluster's file has several gateways: any of them will do. */
+function readyContent(text: string): Target['ready'] {
+  const content = JSON.parse(text) as Target['ready'] & { readonly gateways?: readonly Target['ready'][] };
+  return { ...content, ...content.gateways?.[0] };
 }
 
 export interface TerminalSession {
@@ -273,7 +286,7 @@ export const accountCommand = terminalCommand(
     const [address, extra] = positionals;
     if (address === undefined || extra !== undefined || !isAddress(address)) throw new UsageError('name one address');
     const [orders, positions, balances] = await Promise.all([
-      client.rest.orders({ provider: address }),
+      client.rest.orders({ provider: address, fields: 'instrument' }),
       client.rest.optionBalances(address),
       client.rest.collateralBalances(address),
     ]);
@@ -281,10 +294,12 @@ export const accountCommand = terminalCommand(
       io.out(JSON.stringify({ orders, positions, balances: balances.success }));
       return EXIT_OK;
     }
+    const { validQuotes, invalidQuotes } = orders as NamedOrdersResponse;
     const quotes = [
-      ...orders.validQuotes.map((quote) => ({ quote, state: 'live' })),
-      ...orders.invalidQuotes.map(({ quote, reason }) => ({ quote, state: reason })),
+      ...validQuotes.map((quote) => ({ quote, state: 'live' })),
+      ...invalidQuotes.map(({ quote, reason }) => ({ quote, state: reason })),
     ].map(({ quote, state }) => [
+      quote.instrument ?? quote.poolAddress,
       quote.quoteId,
       quote.isBuy ? 'bid' : 'ask',
       formatDecimal(BigInt(quote.price), 18),
@@ -293,7 +308,7 @@ export const accountCommand = terminalCommand(
     ]);
     const held = [...positions.open.map(withState('open')), ...positions.expired.map(withState('expired'))];
     const sections = [
-      table(['quote', 'side', 'price', 'left', 'state'], quotes),
+      table(['option', 'quote', 'side', 'price', 'left', 'state'], quotes),
       table(['position', 'exposure', 'contracts', 'state'], held),
       table(
         ['token', 'balance'],

@@ -21,8 +21,9 @@ const KEY_VARIABLE = 'QUOTEBOOK_TRADER_KEY';
 const DECIMALS = 18;
 
 const ACCOUNT_FLAGS = {
-  account: 'Number of an account of the ready file, in a local set-up. Default: 1, the first that is not the operator.',
-  'key-file': `File with the account's private key in hex. Default: the variable ${KEY_VARIABLE}.`,
+  account:
+    'Number of an account of the ready file, in a local set-up. Default without a key: 1, the first that is not the operator.',
+  'key-file': `File with the account's private key in hex. Default without --account: the variable ${KEY_VARIABLE}.`,
 };
 const CHAIN_FLAGS = {
   'rpc-url': 'JSON-RPC endpoint of the settlement chain. Default: that of --ready.',
@@ -33,8 +34,10 @@ const CHAIN_FLAGS = {
 async function accountOf({ target, values, io }: TerminalSession): Promise<PrivateKeyAccount> {
   // Slow to load, so only by the commands that sign.
   const { privateKeyToAccount } = await import('viem/accounts');
-  const file = values.get('key-file');
-  const text = file === undefined ? io.environment[KEY_VARIABLE] : await io.readText(file);
+  const [file, number] = [values.get('key-file'), values.get('account')];
+  if (file !== undefined && number !== undefined) throw new UsageError('name one account: --account or --key-file');
+  const exported = number === undefined ? io.environment[KEY_VARIABLE] : undefined;
+  const text = file === undefined ? exported : await io.readText(file);
   if (text !== undefined) {
     const digits = text.trim().replace(/^0x/, '');
     if (!/^[0-9a-fA-F]{64}$/.test(digits)) throw new UsageError('the private key is not 32 bytes in hex');
@@ -42,7 +45,7 @@ async function accountOf({ target, values, io }: TerminalSession): Promise<Priva
   }
   const accounts = target.ready.accounts as readonly { readonly privateKey: Hex }[] | undefined;
   if (accounts === undefined) throw new UsageError(`name the account's key with --key-file or ${KEY_VARIABLE}`);
-  const account = accounts[Number(values.get('account') ?? 1)];
+  const account = accounts[Number(number ?? 1)];
   if (account === undefined) throw new UsageError(`--account is a number from 0 to ${accounts.length - 1}`);
   return privateKeyToAccount(account.privateKey);
 }

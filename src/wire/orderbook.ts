@@ -165,6 +165,7 @@ export const NamedOrdersResponse = closed({
   validQuotes: Type.Array(NamedOrderbookQuote),
   invalidQuotes: Type.Array(closed({ ...InvalidQuote.properties, quote: NamedOrderbookQuote })),
 });
+export type NamedOrdersResponse = Static<typeof NamedOrdersResponse>;
 
 export const QuotesQuery = closed({
   poolAddress: Address,

@@ -26,8 +26,13 @@ const signed = await Promise.all([
 const posted = await new RestClient(httpUrl, apiKey).post('/quotes', signed);
 if (posted.status !== 201) throw new Error('the quotes were not created');
 
-/** Runs a command against the service, with its ready file unless `readyFile` is null. */
-async function run(words: readonly string[], { readyFile = true, environment = {} } = {}) {
+const ready = { httpUrl, apiKey, chainId: chain.chainId };
+
+/** Runs a command against the service, with a ready file of this content unless `readyFile` is null. */
+async function run(
+  words: readonly string[],
+  { readyFile = ready, environment = {} }: { readyFile?: object | null; environment?: Record<string, string> } = {},
+) {
   const out: string[] = [];
   const err: string[] = [];
   const code = await runCommand(words, commands, '0.0.0', {
@@ -35,8 +40,8 @@ async function run(words: readonly string[], { readyFile = true, environment = {
     err: (line) => err.push(line),
     environment,
     async readText(file) {
-      if (!readyFile || file !== 'data/ready.json') throw new Error(`there is no ${file}`);
-      return JSON.stringify({ httpUrl, apiKey, chainId: chain.chainId });
+      if (readyFile === null || file !== 'data/ready.json') throw new Error(`there is no ${file}`);
+      return JSON.stringify(readyFile);
     },
   });
   return { code, out, err };
@@ -78,6 +83,8 @@ await t.test('account shows quotes, positions and balances', async (t) => {
   t.equal(code, EXIT_OK);
   t.equal(out.filter((line) => line.endsWith('live')).length, 2);
   t.ok(out.some((line) => /USDC +\d/.test(line)));
+  t.match(out[0], /^ *option +quote +side /);
+  t.equal(out.filter((line) => line.trim().startsWith(`${name}  0x`)).length, 2, 'each quote names its option');
   const json = JSON.parse((await run(['account', maker.address, '--json'])).out[0] ?? '') as object;
   t.match(json, { orders: { validQuotes: [{}, {}] }, positions: { open: [] } });
 });
@@ -107,7 +114,33 @@ await t.test('watch prints each event of an option until it is interrupted', asy
 await t.test('the service may be named by flags and the key by a variable', async (t) => {
   const words = ['status', '--url', httpUrl, '--chain-id', String(chain.chainId)];
   const environment = { QUOTEBOOK_API_KEY: apiKey };
-  t.equal((await run(words, { readyFile: false, environment })).code, EXIT_OK);
+  t.equal((await run(words, { readyFile: null, environment })).code, EXIT_OK);
+});
+
+await t.test(
+  'next to --url a ready file is read where it is named, and otherwise none of its values goes there',
+  async (t) => {
+    const url = ['--url', httpUrl];
+    const { code, err } = await run(['status', ...url]);
+    t.equal(code, EXIT_USAGE);
+    t.match(err[0], /name --api-key, too, or the ready file of the service with --ready/);
+    const withKey = await run(['status', ...url], { environment: { QUOTEBOOK_API_KEY: apiKey } });
+    t.match([withKey.code, withKey.err[0]], [EXIT_USAGE, /name --chain-id, too/]);
+    t.equal((await run(['status', ...url, '--ready', 'data/ready.json'])).code, EXIT_OK);
+  },
+);
+
+await t.test('of the ready file of a cluster the first gateway answers', async (t) => {
+  const { apiKey: key, chainId } = ready;
+  const gateways = [{ httpUrl }, { httpUrl: 'http://127.0.0.1:9' }];
+  const { code, err } = await run(['status'], { readyFile: { apiKey: key, chainId, gateways } });
+  t.equal(code, EXIT_OK, err.join('\n'));
+});
+
+await t.test('a ready file that lacks a value is said to be there', async (t) => {
+  const { code, err } = await run(['status'], { readyFile: { httpUrl, apiKey } });
+  t.equal(code, EXIT_USAGE);
+  t.match(err[0], /data\/ready\.json has no chainId: name the service with --url, --api-key and --chain-id/);
 });
 
 await t.test('wrong words and an unknown key are refused', async (t) => {
@@ -123,7 +156,7 @@ await t.test('wrong words and an unknown key are refused', async (t) => {
     t.equal(code, EXIT_USAGE, words.join(' '));
     t.match(err.join('\n'), says);
   }
-  const alone = await run(['status'], { readyFile: false });
+  const alone = await run(['status'], { readyFile: null });
   t.equal(alone.code, EXIT_USAGE);
   t.match(alone.err[0], /--url, --api-key and --chain-id/);
   t.equal((await run(['chain', '--api-key', 'unknown'])).code, EXIT_FAILED);

@@ -64,6 +64,18 @@ await t.test('quote signs and publishes, also for one taker; a dry run publishes
   await quote('0.04', '1', '--taker', taker.address);
 });
 
+await t.test('an account that is named goes before the key of the environment', async (t) => {
+  const environment = { QUOTEBOOK_TRADER_KEY: taker.privateKey };
+  const signer = async (...more: string[]): Promise<unknown> => {
+    const { out, err } = await run(['quote', option, 'ask', '0.05', '2', '--dry-run', ...more], environment);
+    return (JSON.parse(out[0] ?? JSON.stringify({ signer: err })) as { signer: unknown }).signer;
+  };
+  t.equal(await signer(), taker.address.toLowerCase());
+  t.equal(await signer('--account', '1'), maker.address.toLowerCase());
+  t.equal(await signer('--key-file', 'maker.key'), maker.address.toLowerCase());
+  t.match(await signer('--key-file', 'maker.key', '--account', '1'), [/name one account: --account or --key-file/]);
+});
+
 await t.test('rfq shows private answers beside the public book', async (t) => {
   const words = ['rfq', option, 'buy', '3', '--wait', '1', '--account', '2'];
   const { code, out, err } = await run(words);
@@ -127,7 +139,7 @@ await t.test('a key without scopes trades where privacy is proven', async (t) =>
   t.teardown(() => proven.stop());
   const { key } = await proven.keys.create('paid', 'taker');
   const runThere = (words: readonly string[], out: string[] = []) =>
-    run([...words, '--url', proven.httpUrl], { QUOTEBOOK_API_KEY: key }, out);
+    run([...words, '--url', proven.httpUrl, '--ready', 'data/ready.json'], { QUOTEBOOK_API_KEY: key }, out);
   /** An ask of one contract, of which `proven` knows. */
   const shown = async (price: string, ...more: string[]): Promise<string> => {
     const { code, err, out } = await runThere(['quote', option, 'ask', price, '1', '--json', ...more]);
