@@ -46,7 +46,9 @@ export class CollateralApprovals {
     private readonly turns: Turns,
   ) {}
 
-  /** One after the other. Each fails alone; nothing is sent where the allowance is as it should be. */
+  /**
+   * One after the other, also of one token. Each fails alone; nothing is sent where the allowance is as it should be.
+   */
   async approve(approvals: readonly Approval[], gasAccount: GasAccount): Promise<ApprovalResult> {
     const items: ApprovalItem[] = approvals.map(() => APPROVED);
     const readable = approvals.flatMap(({ symbol, amount }, index) => {
@@ -70,18 +72,24 @@ export class CollateralApprovals {
     gasAccount: GasAccount,
   ): Promise<TurnResult<ApprovalResult>> {
     const allowances = await this.#allowances([...new Set(approvals.map(({ token }) => token))]);
-    const needed: Readable[] = [];
+    const needed = new Set<Readable>();
     for (const approval of approvals) {
       const { token, units } = approval;
       if (allowances.get(token) === units) continue;
       allowances.set(token, units);
-      needed.push(approval);
+      needed.add(approval);
     }
-    const refusal = gasAccount.take(needed.length);
+    const refusal = gasAccount.take(needed.size);
     if (refusal !== null) return atOnce(refusal);
     const ends: Promise<unknown>[] = [];
-    for (const { index, token, units } of needed) {
-      items[index] = await this.#send(token, units, gasAccount, ends);
+    const latest = new Map<TokenProfile, ApprovalItem>();
+    for (const approval of approvals) {
+      const { index, token, units } = approval;
+      const isNeeded = needed.has(approval);
+      // One that asks for what the one before it sets succeeds or fails with that.
+      const item = isNeeded ? await this.#send(token, units, gasAccount, ends) : (latest.get(token) ?? APPROVED);
+      latest.set(token, item);
+      items[index] = item;
     }
     return { answer: { type: 'ANSWERED', items }, end: Promise.allSettled(ends) };
   }

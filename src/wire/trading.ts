@@ -92,7 +92,7 @@ export const ReadableOrdersQuery = closed({
 export const ReadableQuotesResult = Type.Array(ReadableQuote);
 export const ReadableInvalidQuotesResult = Type.Array(ReadableInvalidQuote);
 
-/** Of POST /account/collateral_approval: at most one for each token. */
+/** Of POST /account/collateral_approval: at most as many as there are tokens; one may come twice. */
 export function approvalsBody(symbols: readonly string[]) {
   const amt = Type.Union([
     Type.Number({ description: 'Whole tokens; 0 revokes.' }),

@@ -43,6 +43,7 @@ const pass = (): Trick => 'PASS';
 const vault = chain.profile.vaults.find(({ name }) => name === 'pSV-testWETH/USDC-P');
 if (vault === undefined) throw new Error('The local chain has no vault for puts');
 const usdc = market.token('USDC');
+const router = chain.contracts.erc20Router;
 await market.approve(operator.address, usdc, vault.address);
 
 async function post(pool: Pool, signer: typeof maker, terms: object = {}): Promise<string> {
@@ -132,6 +133,18 @@ await t.test('a transaction that is not mined in time is 504 with what may still
     ({ body }) => (body.validQuotes as unknown[]).length === 0,
   );
   t.equal(await market.longs(put, operator), ONE, 'the trade that was late was done once');
+});
+
+await t.test('an approval that repeats one that fails, fails with it', async (t) => {
+  const error = { code: 3, message: 'execution reverted', data: '0xdeadbeef' };
+  const items = [8, 8, 9].map((amt) => ({ token: 'USDC', amt }));
+  const eight = encodeFunctionData({ abi: erc20Abi, functionName: 'approve', args: [router, 8_000_000n] });
+  proxy.trick = ({ method, params }) =>
+    method === 'eth_estimateGas' && JSON.stringify(params).includes(eight.slice(2)) ? { error } : 'PASS';
+  const { body } = await rest.post('/account/collateral_approval', items);
+  proxy.trick = pass;
+  t.match(body, { success: [items[2]], failed: [{ token: items[0] }, { token: items[1] }] });
+  t.equal((body.failed as unknown[]).length, 2);
 });
 
 const isTrade = ({ method, params }: RpcRequest): boolean => {
