@@ -139,7 +139,7 @@ export const httpErrors: Readonly<Record<number, readonly ErrorDoc<HttpErrorCode
     {
       message: 'No deployed pool is named {instrument}',
       code: 'pool_not_deployed',
-      when: 'GET /book, /quotes/cover, /trades, /candles: GET /instruments lists the names.',
+      when: 'GET /book, /quotes/cover, /trades, /candles, /events: GET /instruments lists the names.',
     },
     {
       message: 'Name the pool by either poolAddress or instrument',

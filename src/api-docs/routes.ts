@@ -533,7 +533,7 @@ export function orderbookDocs(limits: OrderbookDocLimits): RouteDoc[] {
       query: TradesQuery,
       answers: {
         200: { about: 'A page of trades', schema: TradesResult },
-        400: BAD_REQUEST,
+        400: badRequest('pool_not_deployed'),
         410: failure('`from` is before what is kept', 'no_longer_kept'),
         503: failure('The service has just started, or too much waits to be read; try again', 'busy'),
       },
@@ -549,7 +549,7 @@ export function orderbookDocs(limits: OrderbookDocLimits): RouteDoc[] {
       query: CandlesQuery,
       answers: {
         200: { about: 'Candles, the oldest first', schema: CandlesResult },
-        400: BAD_REQUEST,
+        400: badRequest('pool_not_deployed'),
         410: failure('`from` is before what is kept', 'no_longer_kept'),
         503: failure('The service has just started; try again', 'busy'),
       },
@@ -598,7 +598,7 @@ export function orderbookDocs(limits: OrderbookDocLimits): RouteDoc[] {
       query: AnyEventsQuery,
       answers: {
         200: { about: 'The messages that a connection would have been sent', schema: EventsPage },
-        400: badRequest('snapshot_too_large'),
+        400: badRequest('pool_not_deployed', 'snapshot_too_large'),
         403: failure(
           'With `privacy` proven: the key has not proven the address of the taker, or has no scope for all of them',
           'taker_not_proven',

@@ -11,6 +11,7 @@ import type { KeyStore } from '../auth/key-store.js';
 import type { TakerAccess } from '../auth/taker-access.js';
 import type { Limits } from '../config/limits.js';
 import type { Engine } from '../engine/engine.js';
+import type { Hex } from '../engine/quote.js';
 import type { Clock, Random } from '../engine/ports.js';
 import {
   eventsRoute,
@@ -69,6 +70,8 @@ export interface HttpWiringOptions {
   /** The same with the names of options. */
   readonly namedQuoteJson: QuoteJson;
   readonly pastEvents: PastEvents;
+  /** The deployed pool of an option; null: none has the name. */
+  readonly poolNamed: (instrument: string) => Hex | null;
   readonly tickers: TickersQueries;
   readonly valuations: TickerValuations;
   readonly largeAnswers: LargeAnswerRunner;
@@ -141,7 +144,7 @@ export function createHttp(options: HttpWiringOptions): HttpWiring {
       core.past,
       takers,
     ),
-    eventsRoute(options.pastEvents, chainId, limits, options.largeAnswers, takers),
+    eventsRoute(options.pastEvents, options.poolNamed, chainId, limits, options.largeAnswers, takers),
     options.traces?.route(publishing) ?? publishing,
     ...withdrawalRoutes(
       core.withdrawals,

@@ -3,6 +3,7 @@ import type { ProofStore } from '../auth/proof-store.js';
 import { TakerAccess } from '../auth/taker-access.js';
 import { OptionSeries, PoolNames } from '../chain/options/option-series.js';
 import type { CancelTimer } from '../engine/ports.js';
+import type { Hex } from '../engine/quote.js';
 import { eventsBefore } from '../feed/event-history.js';
 import { EventPages } from '../feed/event-pages.js';
 import type { Feed } from '../feed/feed.js';
@@ -83,6 +84,7 @@ export async function startService(given: ServiceOptions): Promise<Service> {
     },
   });
   const poolNames = new PoolNames(() => engine.pools(), series);
+  const poolNamed = (instrument: string): Hex | null => poolNames.addressOf(instrument);
   const turns = new TurnBudget(clock, limits.slicesPerTurn);
   const unknownKeys = new UnknownKeyGuard(limits, clock);
   const takers = new TakerAccess(options.privacy ?? 'open', () => core.operatorAddress());
@@ -101,7 +103,7 @@ export async function startService(given: ServiceOptions): Promise<Service> {
     quotas,
     turns,
     rfqs: core.rfqs,
-    poolNamed: (instrument) => poolNames.addressOf(instrument),
+    poolNamed,
     carryOutCall: (...call) => carryOutCall(...call),
     clock,
     corsOrigins: options.corsOrigins,
@@ -152,6 +154,7 @@ export async function startService(given: ServiceOptions): Promise<Service> {
     tickers: feed,
     valuations: openValuations({ ...options, ...core }, series, interest),
     pastEvents: new EventPages(feed, limits),
+    poolNamed,
     largeAnswers,
   });
   const carryOutCall = metrics === null ? http.calls : measuredCalls(http.calls, clock, metrics);

@@ -70,8 +70,11 @@ export interface RestOptions {
   readonly fetch: Fetch;
 }
 
-type Query = Readonly<Record<string, string | readonly string[] | undefined>>;
-type WithoutChain<Q> = Omit<Q, 'chainId'>;
+type Query = Readonly<Record<string, string | number | readonly string[] | undefined>>;
+/** Parameters that answers have as numbers: `next` is an `afterSeq`, `seq` an `asOfSeq`. */
+type Counted = 'limit' | 'from' | 'to' | 'afterSeq' | 'depth' | keyof AsOfQuery;
+type WithNumbers<Q> = { [K in keyof Q]: K extends Counted ? Q[K] | number : Q[K] };
+type WithoutChain<Q> = WithNumbers<Omit<Q, 'chainId'>>;
 
 /**
  * The HTTP routes, typed as docs/reference/api.md has them: amounts are decimal strings of 1e-18 units, times Unix seconds. Each
@@ -132,12 +135,12 @@ export class Rest {
   }
 
   /** A page of a quote's events, the oldest first. `next` of the answer is the `afterSeq` of the next page. */
-  quoteHistory(quoteId: Hex, query: QuoteHistoryQuery = {}): Promise<QuoteHistoryResult> {
+  quoteHistory(quoteId: Hex, query: WithNumbers<QuoteHistoryQuery> = {}): Promise<QuoteHistoryResult> {
     return this.#get(`/quotes/${quoteId}/history`, query);
   }
 
   /** What it takes to compute a pool's book hash as of event `seq` from the chains: `quotebook verify-book` does it. */
-  bookProof(poolAddress: Hex, seq: string): Promise<BookProof> {
+  bookProof(poolAddress: Hex, seq: string | number): Promise<BookProof> {
     return this.#get(`/book/${poolAddress}/proof`, this.#ofChain({ seq }));
   }
 
@@ -170,7 +173,7 @@ export class Rest {
   }
 
   /** The same as of a past event, block or time. */
-  pastTickers(point: AsOfQuery): Promise<PastTickersResult> {
+  pastTickers(point: WithNumbers<AsOfQuery>): Promise<PastTickersResult> {
     return this.#get('/tickers', this.#ofChain(point));
   }
 
@@ -370,7 +373,6 @@ function queryString(query: Query): string {
   const pairs = Object.entries(query).flatMap(([name, value]) => {
     if (value === undefined) return [];
     if (typeof value === 'object') return value.map((item) => `${name}[]=${encodeURIComponent(item)}`);
-    // Callers without types may pass a number.
     return [`${name}=${encodeURIComponent(value)}`];
   });
   return pairs.length === 0 ? '' : `?${pairs.join('&')}`;

@@ -21,6 +21,7 @@ import {
   largeAnswer,
   type LargeAnswerRunner,
   noPoolNamed,
+  optionalPoolOf,
   refuse,
   takerRefusal,
   unavailable,
@@ -56,6 +57,8 @@ export interface EventsRouteLimits {
 /** GET /events: what a reader of the feed missed, for those who come back without a socket. */
 export function eventsRoute(
   past: PastEvents,
+  /** Null: no deployed pool has the name. */
+  poolNamed: (instrument: string) => Hex | null,
   chainId: string,
   limits: EventsRouteLimits,
   answers: LargeAnswerRunner,
@@ -66,6 +69,15 @@ export function eventsRoute(
   const checkTradeEvents = compile(onChain(TradeEventsQuery, chainId), limits.schemaErrors);
   const checkOf = (channel: unknown) =>
     channel === 'ORDERBOOK' ? checkBookEvents : channel === 'TRADES' ? checkTradeEvents : checkEvents;
+
+  /** A pool of TRADES that goes by its name gets its address, too. */
+  function ofPool(request: NetRequest, query: EventsQuery | BookEventsQuery | TradeEventsQuery) {
+    if (query.channel !== 'TRADES') return query;
+    const poolAddress = optionalPoolOf(request, query, poolNamed);
+    if (poolAddress === null) return query;
+    return typeof poolAddress === 'string' ? { ...query, poolAddress } : poolAddress;
+  }
+
   return {
     method: 'GET',
     path: '/events',
@@ -73,20 +85,22 @@ export function eventsRoute(
     handle(request: NetRequest, caller: Caller): NetResponse | Promise<NetResponse> {
       const parsed = parseQuery(request.query, { maxPairs: limits.queryPairs });
       if (!parsed.ok) return refuse(request, 'malformed_query', parsed.message);
-      const query = checkOf(parsed.value.channel)(parsed.value);
-      if (!query.ok) return refuse(request, 'invalid_parameter', query.errors);
-      if ((query.value.chainId ?? chainId) !== chainId) return wrongChain(request, chainId);
-      const refusal = takerRefusal(request, takers, caller, takerOf(query.value));
+      const checked = checkOf(parsed.value.channel)(parsed.value);
+      if (!checked.ok) return refuse(request, 'invalid_parameter', checked.errors);
+      if ((checked.value.chainId ?? chainId) !== chainId) return wrongChain(request, chainId);
+      const refusal = takerRefusal(request, takers, caller, takerOf(checked.value));
       if (refusal !== null) return refusal;
+      const query = ofPool(request, checked.value);
+      if ('status' in query) return query;
       const read = async (work: PacedWork): Promise<NetResponse> => {
-        const answer = await past.read(query.value, work);
+        const answer = await past.read(query, work);
         if (answer.ok) return json(answer.page);
         if (answer.code === 'busy') return unavailable(request, 'busy', answer.problem);
         // A depth that no book has; all else that is wrong with a parameter its schema says.
         const cause = answer.code === 'invalid_parameter' ? { code: answer.code, param: 'depth' } : answer.code;
         return refuse(request, cause, answer.problem);
       };
-      if (past.rows(query.value) <= limits.rowsPerSlice) return read(UNPACED);
+      if (past.rows(query) <= limits.rowsPerSlice) return read(UNPACED);
       return largeAnswer(answers, request, caller, read);
     },
   };

@@ -13,7 +13,16 @@ import {
 import { onChain } from '../wire/primitives.js';
 import { compile } from '../wire/validation.js';
 import { lowerOrNull, pageLimit, readQuery } from './parse.js';
-import { json, largeAnswer, type LargeAnswerRunner, poolOf, refuse, unavailable, wrongChain } from './responses.js';
+import {
+  json,
+  largeAnswer,
+  type LargeAnswerRunner,
+  optionalPoolOf,
+  poolOf,
+  refuse,
+  unavailable,
+  wrongChain,
+} from './responses.js';
 import type { Caller, Route } from './router.js';
 
 /** The trades that are kept. */
@@ -69,9 +78,7 @@ export function marketRoutes(parts: MarketRouteParts): Route[] {
       handle(request, caller) {
         const query = readQuery(request, checkTrades, limits.queryPairs);
         if (!query.ok) return refuse(request, query.code, query.error);
-        const { poolAddress, instrument } = query.value;
-        const isOfAll = poolAddress === undefined && instrument === undefined;
-        const pool = isOfAll ? null : poolOf(request, query.value, parts.poolNamed);
+        const pool = optionalPoolOf(request, query.value, parts.poolNamed);
         if (pool !== null && typeof pool !== 'string') return pool;
         return answer(request, caller, query.value, trades, (work) => page(request, query.value, pool, work));
       },

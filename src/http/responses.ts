@@ -208,6 +208,16 @@ export function poolOf(
   return poolNamed(instrument) ?? noPoolNamed(request, instrument);
 }
 
+/** The same where a query need not name a pool; null: it names none. */
+export function optionalPoolOf(
+  request: NetRequestHead,
+  query: PoolQuery,
+  poolNamed: (instrument: string) => Hex | null,
+): Hex | null | NetResponse {
+  const isOfAll = query.poolAddress === undefined && query.instrument === undefined;
+  return isOfAll ? null : poolOf(request, query, poolNamed);
+}
+
 export function noPoolNamed(request: NetRequestHead, name: string): NetResponse {
   return refuse(request, 'pool_not_deployed', noPoolText(name));
 }

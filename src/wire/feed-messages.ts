@@ -2,7 +2,7 @@ import Type, { type Static, type TSchema } from 'typebox';
 import { ERROR_CODE_NAMES } from './error-codes.js';
 import { TradeJson } from './market.js';
 import { asOf, DryRunResult, OrderbookQuote, PoolKeyJson, PostQuotesResult, TRANSIENT_REASONS } from './orderbook.js';
-import { Address, ChainId, closed, Hash, SafeUint, text, Uint256, UnixSeconds } from './primitives.js';
+import { Address, ChainId, closed, Hash, InstrumentName, SafeUint, text, Uint256, UnixSeconds } from './primitives.js';
 import { RfqId, RfqJson, RfqStatusJson } from './rfq.js';
 import { type Channel, Epoch, FeedChannel, filterFields, MessageId, RfqByPoolAddress, RfqByPoolKey } from './socket.js';
 import { FillLimitsResult, TimerResult } from './protections.js';
@@ -371,13 +371,18 @@ export type BookEventsQuery = Static<typeof BookEventsQuery>;
 export const TradeEventsQuery = closed({
   channel: Type.Literal('TRADES'),
   poolAddress: Type.Optional(Address),
+  instrument: Type.Optional(InstrumentName),
   provider: Type.Optional(Address),
   ...eventsFrom,
 });
 export type TradeEventsQuery = Static<typeof TradeEventsQuery>;
 
 /** Every parameter that GET /events may have, whatever the channel. */
-export const AnyEventsQuery = closed({ ...BookEventsQuery.properties, ...EventsQuery.properties });
+export const AnyEventsQuery = closed({
+  ...BookEventsQuery.properties,
+  ...TradeEventsQuery.properties,
+  ...EventsQuery.properties,
+});
 
 /**
  * Answer of GET /events. `seq`: there is nothing besides these messages up to here. `more`: the present is further on.

@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox';
 import { CauseJson, WITHDRAWAL_REASONS } from './feed-messages.js';
 import { InvalidQuote, OrderbookQuote, PoolKeyJson, SignatureJson, TRANSIENT_REASONS } from './orderbook.js';
-import { Address, ChainId, closed, Hash, SafeUint, text, Uint256, UnixSeconds } from './primitives.js';
+import { Address, ChainId, closed, Hash, PageLimit, SafeUint, text, Uint256, UnixSeconds } from './primitives.js';
 
 /** GET /quotes/{quoteId}/history. */
 export const QuoteHistoryPath = closed({ quoteId: Hash });
@@ -10,7 +10,7 @@ export const QuoteHistoryQuery = closed({
   afterSeq: Type.Optional(
     text<string>('^[0-9]{1,15}$', 'Events after this one: `next` of the page before. Absent: all that are kept.'),
   ),
-  limit: Type.Optional(text<string>('^([1-9][0-9]{0,2}|1000)$', 'Most events in the answer; 100 by default.')),
+  limit: Type.Optional(PageLimit),
 });
 
 export type QuoteHistoryQuery = Static<typeof QuoteHistoryQuery>;

@@ -1,6 +1,16 @@
 import Type, { type Static } from 'typebox';
 import type { Origin, Trade } from '../engine/quote.js';
-import { Address, ChainId, closed, Hash, InstrumentName, SafeUint, Uint256, UnixSeconds } from './primitives.js';
+import {
+  Address,
+  ChainId,
+  closed,
+  Hash,
+  InstrumentName,
+  PageLimit,
+  SafeUint,
+  Uint256,
+  UnixSeconds,
+} from './primitives.js';
 
 const Seconds = Type.Unsafe<string>(Type.String({ pattern: '^[0-9]{1,12}$', description: 'Unix seconds, included.' }));
 
@@ -20,9 +30,7 @@ export const TradesQuery = closed({
   side: Type.Optional(
     Type.Enum(['buy', 'sell'], { type: 'string', description: 'What the taker did. Absent: either.' }),
   ),
-  limit: Type.Optional(
-    Type.Unsafe<string>(Type.String({ pattern: '^[1-9][0-9]{0,2}$', description: 'Of a page; 100 by default.' })),
-  ),
+  limit: Type.Optional(PageLimit),
   cursor: Type.Optional(
     Type.Unsafe<string>(
       Type.String({ pattern: '^[0-9]{1,15}-[0-9]{1,15}$', description: '`next` of the page before.' }),

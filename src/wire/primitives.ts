@@ -131,6 +131,9 @@ export function text<T extends string>(pattern: string, description: string, opt
   return Type.Unsafe<T>(Type.String({ pattern, description, ...options }));
 }
 
+/** `limit` of a query. */
+export const PageLimit = text<string>('^([1-9][0-9]{0,2}|1000)$', 'Most rows of a page, 1 to 1000; 100 by default.');
+
 /** Adds a keyword of `primitives.ts` to a schema, for the compiled check and for those who read the schema. */
 function withKeyword<T>(schema: TUnsafe<T>, keyword: KeywordName): TUnsafe<T> {
   const refuse = keywords[keyword];

@@ -5,6 +5,7 @@ import {
   Address,
   ChainId,
   closed,
+  PageLimit,
   SafeUint,
   SideText,
   text,
@@ -64,7 +65,7 @@ export const RfqsQuery = closed({
   taker: Type.Optional(Address),
   packageId: Type.Optional(RfqId),
   clientId: Type.Optional(ClientId),
-  limit: Type.Optional(text<string>('^[1-9][0-9]{0,2}$', 'Of a page; 100 by default.')),
+  limit: Type.Optional(PageLimit),
   cursor: Type.Optional(text<string>('^[0-9a-f]{32}$', '`next` of the page before.')),
 });
 export type RfqsQuery = Static<typeof RfqsQuery>;

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { OrderbookQuote } from './orderbook.js';
-import { Address, ChainId, closed, Hash, SafeUint, text } from './primitives.js';
+import { Address, ChainId, closed, Hash, PageLimit, SafeUint } from './primitives.js';
 import { consent } from './protections.js';
 
 /** Of DELETE /quotes and POST /quotes/restore. */
@@ -46,7 +46,7 @@ export const WithdrawnQuotesQuery = closed({
   provider: Address,
   poolAddress: Type.Optional(Address),
   cursor: Type.Optional(Hash),
-  limit: Type.Optional(text<string>('^([1-9][0-9]?[0-9]?|1000)$', 'Quotes of a page, from 1 to 1000; absent: 100.')),
+  limit: Type.Optional(PageLimit),
 });
 export type WithdrawnQuotesQuery = Static<typeof WithdrawnQuotesQuery>;
 

@@ -89,11 +89,29 @@ t.test('many ids go in a body, with the limit as a number', async (t) => {
   t.strictSame(JSON.parse(String(body)), { quoteIds, limit: 5, chainId: '421613' });
 });
 
-t.test('a number that somebody without types gives is written as it is', async (t) => {
+t.test('numbers of answers and of the clock go into queries as they are', async (t) => {
   const { server, rest } = client();
-  server.answer = { status: 200, body: '{"validQuotes":[],"invalidQuotes":[]}' };
-  await rest.orders({ limit: 5 } as object);
-  t.equal(server.requests[0]?.url, 'http://quotes.test/orders?limit=5&chainId=421613');
+  server.answer = { status: 200, body: '{}' };
+  const { poolAddress, quoteId } = quote(1);
+  await rest.orders({ limit: 5, asOfBlock: 7 });
+  await rest.trades({ from: 1, to: 2, limit: 1000 });
+  await rest.candles({ poolAddress, interval: '1h', from: 1 });
+  await rest.quoteHistory(quoteId, { afterSeq: 8, limit: 9 });
+  await rest.book(poolAddress, { depth: 3, asOfSeq: 4 });
+  await rest.pastTickers({ asOfTime: 6 });
+  await rest.bookProof(poolAddress, 7);
+  t.strictSame(
+    server.requests.map(({ url }) => new URL(url).search),
+    [
+      '?limit=5&asOfBlock=7&chainId=421613',
+      '?from=1&to=2&limit=1000&chainId=421613',
+      `?poolAddress=${poolAddress}&interval=1h&from=1&chainId=421613`,
+      '?afterSeq=8&limit=9',
+      '?depth=3&asOfSeq=4&chainId=421613',
+      '?asOfTime=6&chainId=421613',
+      '?seq=7&chainId=421613',
+    ],
+  );
 });
 
 t.test('of no ids there are no orders: nothing is asked, since a query without them asks for all', async (t) => {

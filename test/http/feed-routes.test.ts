@@ -20,10 +20,13 @@ const busyLog: EventHistory = {
   },
 };
 
+const NAME = 'WETH-USDC-27NOV26-1800-C';
+const poolNamed = (name: string) => (name === NAME ? POOL.poolAddress : null);
+
 t.test('what the log has no time for is refused for now, what is in memory is not', async (t) => {
   const fixture = new FeedFixture({ older: busyLog, limits: { recentEvents: 1 } });
   for (let n = 0; n < 3; n++) fixture.do(enter(sampleQuote({ n })));
-  const routes = [eventsRoute(new EventPages(fixture.feed, limits), chainId, limits, answersAtOnce(), open)];
+  const routes = [eventsRoute(new EventPages(fixture.feed, limits), poolNamed, chainId, limits, answersAtOnce(), open)];
   for (const channel of ['channel=QUOTES', `channel=ORDERBOOK&poolAddress=${POOL.poolAddress}`]) {
     const refused = await ask(routes, requestOf('GET', `/events?${channel}&fromSeq=0`));
     t.match(refused, { status: 503, headers: { 'retry-after': '1' }, text: '{"message":"BUSY"}' });
@@ -41,7 +44,7 @@ t.test('each channel has its own parameters; what is wrong with them is 400', as
     },
   };
   const read = async (query: string) =>
-    ask([eventsRoute(past, chainId, limits, answersAtOnce(), open)], requestOf('GET', `/events?${query}`));
+    ask([eventsRoute(past, poolNamed, chainId, limits, answersAtOnce(), open)], requestOf('GET', `/events?${query}`));
   const pool = `poolAddress=${POOL.poolAddress}`;
   for (const good of ['channel=RFQ&fromSeq=0&side=ask', `channel=ORDERBOOK&fromSeq=7&${pool}&depth=5`]) {
     t.match(await read(`${good}&chainId=${chainId}`), { status: 200, text: '{}' });
@@ -66,13 +69,36 @@ t.test('each channel has its own parameters; what is wrong with them is 400', as
   t.equal(asked.length, 2);
 });
 
+t.test('trades go by the name of an option, as in FILTER', async (t) => {
+  const asked: unknown[] = [];
+  const past = {
+    rows: () => 0,
+    read: async (query: unknown) => {
+      asked.push(query);
+      return { ok: true, page: Buffer.from('{}') } as const;
+    },
+  };
+  const routes = [eventsRoute(past, poolNamed, chainId, limits, answersAtOnce(), open)];
+  const read = async (more: string) => ask(routes, requestOf('GET', `/events?channel=TRADES&fromSeq=0${more}`));
+  for (const more of [`&instrument=${NAME}`, `&poolAddress=${POOL.poolAddress}`, '']) {
+    t.equal((await read(more)).status, 200, more);
+  }
+  const ofPool = { channel: 'TRADES', fromSeq: '0', poolAddress: POOL.poolAddress };
+  t.match(asked, [ofPool, ofPool, { channel: 'TRADES', fromSeq: '0', poolAddress: undefined }]);
+  const unknown = '{"message":"No deployed pool is named A-B-27NOV26-2-C"}';
+  t.match(await read('&instrument=A-B-27NOV26-2-C'), { status: 400, text: unknown });
+  const both = `&instrument=${NAME}&poolAddress=${POOL.poolAddress}`;
+  t.match(await read(both), { status: 400, text: 'either poolAddress or instrument' });
+  t.equal(asked.length, 3);
+});
+
 t.test('a snapshot that is too large is refused for good', async (t) => {
   const past = {
     rows: () => 0,
     read: async () => ({ ok: false, code: 'snapshot_too_large', problem: 'Too many quotes for a snapshot' }) as const,
   };
   const refused = await ask(
-    [eventsRoute(past, chainId, limits, answersAtOnce(), open)],
+    [eventsRoute(past, poolNamed, chainId, limits, answersAtOnce(), open)],
     requestOf('GET', '/events?channel=QUOTES&fromSeq=0'),
   );
   t.match(refused, { status: 400, text: '{"message":"Too many quotes for a snapshot"}' });

@@ -44,6 +44,7 @@ t.test('GET /events of a book wants its pool, and takes a depth from 1', async (
 t.test('GET /events of trades takes a pool and a provider', async (t) => {
   const query = { channel: 'TRADES', fromSeq: '0' };
   t.ok(takes(TradeEventsQuery, query));
+  t.ok(takes(TradeEventsQuery, { ...query, instrument: 'WETH-USDC-27NOV26-1800-C' }));
   t.ok(takes(TradeEventsQuery, { ...query, chainId, poolAddress, provider, epoch: '0'.repeat(16) }));
   for (const more of [{ taker }, { side: 'ask' }, { size: '1' }, { depth: '1' }, { provider: '*' }]) {
     t.notOk(takes(TradeEventsQuery, { ...query, ...more }), JSON.stringify(more));

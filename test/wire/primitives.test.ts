@@ -32,6 +32,10 @@ const edges: Readonly<Record<Name, readonly [good: readonly unknown[], bad: read
     ['0', '007', MAX_UINT256_TEXT],
     [String(2n ** 256n), '0'.repeat(79), '', '-1', '1.0', '1 ', ' 1', '0x1', 1],
   ],
+  PageLimit: [
+    ['1', '10', '999', '1000'],
+    ['', '0', '01', '1001', '10000', '-1', '1.0', 1],
+  ],
   SafeUint: [
     [0, 2 ** 53 - 1],
     [-1, 2 ** 53, 0.5, '1'],
