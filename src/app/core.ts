@@ -13,6 +13,7 @@ import type { RfqPorts } from '../ws/ports.js';
 import type { PoolDeployments, Settlements } from '../http/options-routes.js';
 import type { OperatorTrading } from '../http/trading-routes.js';
 import type { VaultPrices } from '../http/vault-routes.js';
+import type { ReplicaView } from '../http/router.js';
 import type { QuoteProtections } from '../http/protection-routes.js';
 import type { QuoteWithdrawals } from '../http/withdrawal-routes.js';
 import type { Chains } from './chains.js';
@@ -35,14 +36,6 @@ export interface ChainsView extends Pick<Chains, 'spending' | 'balances' | 'read
 
 /** Where requests for quotes go. */
 export type CoreRfqs = RfqPorts & Pick<RfqDesk, 'open' | 'cancel'>;
-
-/** How far a book that follows another process's has come. */
-export interface ReplicaView {
-  /** The last event that it shows. */
-  seq(): number;
-  /** Resolves to whether it shows that event in time. */
-  reaches(seq: number): Promise<boolean>;
-}
 
 /** Services that need the operator's wallet. */
 export interface OptionServices {

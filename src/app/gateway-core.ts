@@ -12,7 +12,6 @@ import { EngineTime } from '../engine/sequencer.js';
 import type { QuotePublishing } from '../http/publish-route.js';
 import type { CountedKind, Quotas } from '../quota/rate-limits.js';
 import type { QuoteWithdrawals } from '../http/withdrawal-routes.js';
-import { Deadline } from '../system/timers.js';
 import { delayCode } from '../wire/error-codes.js';
 import type { ChainsView, Core, CoreRfqs, OptionServices } from './core.js';
 import { answerMs, type LeaderCalls, receivedAnswer } from './leader-calls.js';
@@ -262,10 +261,7 @@ export function openGatewayCore(
     ready,
     replica: {
       seq: () => replica.engine.seq,
-      async reaches(seq) {
-        if (replica.engine.seq >= seq) return true;
-        return (await new Deadline(clock, limits.clusterMinSeqMs).wait(replica.showsEvent(seq))) !== 'TOO_LONG';
-      },
+      reaches: (seq) => replica.showsEvent(seq),
     },
     refusal,
     start: () => undefined,

@@ -30,15 +30,7 @@ import { type ApiDocuments, docsRoutes, type PageOptions, pageRoutes, statusRout
 import { withdrawalRoutes } from '../http/withdrawal-routes.js';
 import { measuredSockets } from '../metrics/instrument.js';
 import type { Metrics } from '../metrics/metrics.js';
-import type {
-  BodyFault,
-  NetHandler,
-  NetOptions,
-  NetRequest,
-  NetRequestHead,
-  NetResponse,
-  SocketHandlers,
-} from '../net/net.js';
+import type { BodyFault, NetHandler, NetOptions, NetRequestHead, NetResponse, SocketHandlers } from '../net/net.js';
 import { type OpenedServer, openServer } from '../net/open-server.js';
 import type { Quotas } from '../quota/rate-limits.js';
 import type { UnknownKeyGuard } from '../quota/unknown-key-guard.js';
@@ -47,7 +39,7 @@ import { yieldToEventLoop } from '../system/timers.js';
 import { onChain } from '../wire/primitives.js';
 import type { QuoteJson } from '../wire/quote-json.js';
 import { READABLE_SUBPROTOCOL, SUBPROTOCOLS } from '../ws/session.js';
-import { type ChainsView, type Core, type ReplicaView, staleness, UNREAD } from './core.js';
+import { type ChainsView, type Core, staleness, UNREAD } from './core.js';
 import { Listeners } from './listeners.js';
 import type { PostTraces } from './post-traces.js';
 import { TroubleLog } from './process.js';
@@ -168,6 +160,7 @@ export function createHttp(options: HttpWiringOptions): HttpWiring {
     ...docsRoutes(apiDocuments(limits, { chainId, symbols: options.symbols })),
     ...pageRoutes(options.page),
   ];
+  const paths = new Set(routes.map(({ path }) => path));
   const router = createRouter(routes, {
     answerHeaders,
     watch,
@@ -181,12 +174,13 @@ export function createHttp(options: HttpWiringOptions): HttpWiring {
       takeRequest: (caller) => quotas.takeRequest(caller),
       headers: (caller, quotes, into) => quotas.headers(caller, quotes, into),
     },
+    replica: core.replica,
     maxQueryBytes: limits.queryBytes,
   });
   return {
     routes,
     calls: socketCalls([...routes, ...protecting.socketOnly]),
-    handler: core.replica === null ? router.handle : withSeq(router.handle, core.replica),
+    handler: router.handle,
     refuseHead: (request) => router.refuseHead(request),
     isReady: () => reasonsNotReady().length === 0,
     refuseBody,
@@ -198,8 +192,7 @@ export function createHttp(options: HttpWiringOptions): HttpWiring {
     const { path } = request;
     const answer = refusedBody(fault, request);
     const requestId = watch.idOf(request);
-    const known = routes.map((each) => each.path);
-    const route = known.includes(path) ? path : (routePath(known, path) ?? 'other');
+    const route = paths.has(path) ? path : (routePath(paths, path) ?? 'other');
     watch.answered({ requestId, method: methodLabel(request.method), path, route, status: answer.status, tookMs: 0 });
     return answerHeaders.addTo(request, answer, watch.nowMs(), requestId, []);
   }
@@ -214,33 +207,6 @@ export function createHttp(options: HttpWiringOptions): HttpWiring {
     // A failure that the next try cures is no reason of its own.
     return reasons.length === 0 ? [] : [...reasons, ...failures(chains)];
   }
-}
-
-/**
- * An answer from a replica says how far that had come (`x-quotebook-seq`); a request may say how far it has to have come
- * (`x-min-seq`), such as to what another gateway answered before.
- */
-function withSeq(handle: NetHandler, replica: ReplicaView): NetHandler {
-  const tagged = (response: NetResponse): NetResponse => ({
-    ...response,
-    ownHeaders: [...(response.ownHeaders ?? []), 'x-quotebook-seq', String(replica.seq())],
-  });
-  const answer = (request: NetRequest): NetResponse | Promise<NetResponse> => {
-    const response = handle(request);
-    return response instanceof Promise ? response.then(tagged) : tagged(response);
-  };
-  return (request) => {
-    const wanted = request.header('x-min-seq');
-    if (wanted === undefined) return answer(request);
-    if (!/^[0-9]{1,15}$/.test(wanted))
-      return refuse(request, { code: 'invalid_parameter', param: 'x-min-seq' }, 'x-min-seq is the number of an event');
-    if (replica.seq() >= Number(wanted)) return answer(request);
-    return replica
-      .reaches(Number(wanted))
-      .then((isThere) =>
-        isThere ? answer(request) : unavailable(request, 'event_not_reached', `Event ${wanted} is not known here yet`),
-      );
-  };
 }
 
 /** The one-shot `hash` takes half the time of `createHash(...).update(text).digest()`. */

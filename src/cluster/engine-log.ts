@@ -25,6 +25,8 @@ export interface ClusterLimits {
   readonly clusterGapMs: number;
   readonly clusterRetryMs: number;
   readonly clusterAttempts: number;
+  readonly clusterMinSeqMs: number;
+  readonly clusterMinSeqWaits: number;
 }
 
 export interface EngineLogOptions {

@@ -3,6 +3,7 @@ import type { Clock, JournalRecord } from '../engine/ports.js';
 import type { EventHistory, PastEventsPage, TimedEvent } from '../feed/event-history.js';
 import { RecordReader } from '../persistence/codec/record-codec.js';
 import { frameEnd, FRAME_HEAD_BYTES, frameType, FrameType } from '../persistence/format/frame.js';
+import { Deadline } from '../system/timers.js';
 import type { Logger } from '../persistence/disk/disk.js';
 import { createEngine } from '../persistence/recovery/replay.js';
 import type { ClusterLimits } from './engine-log.js';
@@ -30,6 +31,7 @@ type RecordsListener = (records: readonly JournalRecord[]) => void;
 interface Waiter {
   readonly isShown: () => boolean;
   readonly resolve: () => void;
+  readonly shown: Promise<void>;
 }
 
 /** Groups between two places that are remembered of the stream. */
@@ -46,7 +48,7 @@ export class GatewayReplica {
   readonly #epochBytes: Buffer;
   /** Rising; the first is the beginning of the log. */
   readonly #places: StreamPoint[];
-  #waiters: Waiter[] = [];
+  readonly #waiters = new Set<Waiter>();
 
   /** Resolves once it has all that the stream held when it was called. */
   static async open(options: GatewayReplicaOptions): Promise<GatewayReplica> {
@@ -101,12 +103,21 @@ export class GatewayReplica {
 
   /** Resolves when the replica shows that record. */
   shows(index: number): Promise<void> {
-    return this.#until(() => this.engine.index >= index);
+    return this.engine.index >= index ? Promise.resolve() : this.#wait(() => this.engine.index >= index).shown;
   }
 
-  /** Resolves when the replica shows that event. */
-  showsEvent(seq: number): Promise<void> {
-    return this.#until(() => this.engine.seq >= seq);
+  /**
+   * Resolves to whether the replica shows that event within `clusterMinSeqMs`; at once to false when
+   * `clusterMinSeqWaits` wait.
+   */
+  async showsEvent(seq: number): Promise<boolean> {
+    const { clock, limits } = this.#options;
+    if (this.engine.seq >= seq) return true;
+    if (this.#waiters.size >= limits.clusterMinSeqWaits) return false;
+    const waiter = this.#wait(() => this.engine.seq >= seq);
+    if ((await new Deadline(clock, limits.clusterMinSeqMs).wait(waiter.shown)) !== 'TOO_LONG') return true;
+    this.#waiters.delete(waiter);
+    return false;
   }
 
   stop(): void {
@@ -130,15 +141,19 @@ export class GatewayReplica {
     }
     if (records.length === 0) return;
     for (const listener of this.#listeners) listener(records);
-    if (this.#waiters.length === 0) return;
-    const shown = this.#waiters.filter(({ isShown }) => isShown());
-    this.#waiters = this.#waiters.filter((waiter) => !shown.includes(waiter));
-    for (const { resolve } of shown) resolve();
+    for (const waiter of this.#waiters) {
+      if (!waiter.isShown()) continue;
+      this.#waiters.delete(waiter);
+      waiter.resolve();
+    }
   }
 
-  #until(isShown: () => boolean): Promise<void> {
-    if (isShown()) return Promise.resolve();
-    return new Promise((resolve) => this.#waiters.push({ isShown, resolve }));
+  #wait(isShown: () => boolean): Waiter {
+    let resolve = (): void => undefined;
+    const shown = new Promise<void>((settle) => (resolve = settle));
+    const waiter = { isShown, resolve, shown };
+    this.#waiters.add(waiter);
+    return waiter;
   }
 
   async #readEvents(afterSeq: number, limit: number, throughIndex: number): Promise<PastEventsPage> {

@@ -476,8 +476,9 @@ export const limits = {
   clusterTransactMs: 660_000,
   clusterResendMs: 2_000,
   clusterFailoverMs: 10_000,
-  /** How long a read waits for the event that `x-min-seq` names. */
+  /** How long a request waits for the event that `x-min-seq` names, and how many may wait. */
   clusterMinSeqMs: 5_000,
+  clusterMinSeqWaits: 10_000,
   /** How often gateways tell each other what keys have used. */
   clusterUsageMs: 200,
   /** Pairs of tokens whose spot price is remembered, and asked of the chain at once. */

@@ -1,7 +1,7 @@
 import type { KeyHolder } from '../auth/key-store.js';
 import type { NetHandler, NetRequest, NetRequestHead, NetResponse } from '../net/net.js';
 import { pathParameters } from './parse.js';
-import { type AnswerHeaders, noOperatorScope, rateLimited, refuse } from './responses.js';
+import { type AnswerHeaders, noOperatorScope, rateLimited, refuse, unavailable } from './responses.js';
 
 /** The verified key of a request, by its id. */
 export type Caller = Omit<KeyHolder, 'expiresAtMs'>;
@@ -68,11 +68,24 @@ export interface RequestObserver {
   failed(requestId: string, error: unknown): void;
 }
 
+/** How far a book that follows another process's has come. */
+export interface ReplicaView {
+  /** The last event that it shows. */
+  seq(): number;
+  /** Resolves to whether it shows that event in time; at once to false when too many wait. */
+  reaches(seq: number): Promise<boolean>;
+}
+
 export interface RouterOptions {
   readonly watch: RequestObserver;
   readonly checkKey: KeyCheck;
   readonly quotas: RequestQuotas;
   readonly answerHeaders: AnswerHeaders;
+  /**
+   * Of a gateway: each answer says in `x-quotebook-seq` how far its book has come, and a request may say in `x-min-seq`
+   * how far it has to have come, such as to what another gateway answered before. Null: the book is this process's own.
+   */
+  readonly replica: ReplicaView | null;
   readonly maxQueryBytes: number;
 }
 
@@ -102,6 +115,7 @@ export function routePath(templates: Iterable<string>, path: string): string | u
 
 /** One table of routes: finds the handler, checks the key, and adds what every answer carries. */
 export function createRouter(routes: readonly Route[], options: RouterOptions): Router {
+  const { replica } = options;
   const byPath = new Map<string, Map<string, Route>>();
   for (const route of routes) {
     const methods = byPath.get(route.path) ?? new Map<string, Route>();
@@ -126,7 +140,7 @@ export function createRouter(routes: readonly Route[], options: RouterOptions): 
       });
     if (request.query.length > options.maxQueryBytes)
       return refuse(request, 'query_too_long', 'The query string is too long');
-    if (!route.needsKey) return route.refuse?.(request) ?? ((whole) => route.handle(whole, null));
+    if (!route.needsKey) return route.refuse?.(request) ?? onceReached(request, (whole) => route.handle(whole, null));
     const caller = options.checkKey(request.header('x-apikey'), request);
     if (caller === 'MISSING') return refuse(request, 'api_key_missing', 'API key not provided');
     if (caller === 'NOT_FOUND') return refuse(request, 'api_key_unknown', 'NOT_FOUND');
@@ -138,10 +152,25 @@ export function createRouter(routes: readonly Route[], options: RouterOptions): 
       return refuse(request, 'unsupported_encoding', 'A body with a Content-Encoding is not taken', {
         'accept-encoding': 'identity',
       });
+    const handler = onceReached(request, (whole) => route.handle(whole, caller));
+    if (typeof handler !== 'function') return handler;
     return (whole) => {
       const retryAfterMs = options.quotas.takeRequest(caller);
-      return retryAfterMs > 0 ? rateLimited(whole, retryAfterMs) : route.handle(whole, caller);
+      return retryAfterMs > 0 ? rateLimited(whole, retryAfterMs) : handler(whole);
     };
+  }
+
+  /** Has the handler wait for the event that the request names in `x-min-seq`. */
+  function onceReached(request: NetRequestHead, handler: NetHandler): NetResponse | NetHandler {
+    if (replica === null) return handler;
+    const wanted = request.header('x-min-seq');
+    if (wanted === undefined) return handler;
+    if (!/^[0-9]{1,15}$/.test(wanted))
+      return refuse(request, { code: 'invalid_parameter', param: 'x-min-seq' }, 'x-min-seq is the number of an event');
+    return async (whole) =>
+      (await replica.reaches(Number(wanted)))
+        ? handler(whole)
+        : unavailable(whole, 'event_not_reached', `Event ${wanted} is not known here yet`);
   }
 
   function finish(answering: Answering, response: NetResponse): NetResponse {
@@ -152,6 +181,7 @@ export function createRouter(routes: readonly Route[], options: RouterOptions): 
     options.watch.answered(answering);
     const ownHeaders: string[] = [];
     if (caller !== null) options.quotas.headers(caller, takesQuotes, ownHeaders);
+    if (replica !== null) ownHeaders.push('x-quotebook-seq', String(replica.seq()));
     return options.answerHeaders.addTo(request, response, nowMs, requestId, ownHeaders);
   }
 

@@ -27,6 +27,8 @@ export const CLUSTER_LIMITS = {
   clusterGapMs: 20,
   clusterRetryMs: 50,
   clusterAttempts: 200,
+  clusterMinSeqMs: 5_000,
+  clusterMinSeqWaits: 100,
 } as const;
 
 const TTL_MS = 3_000;

@@ -31,6 +31,7 @@ function routerWatchedBy(watch: RequestObserver) {
       checkKey: () => 'MISSING',
       quotas: { takeRequest: () => 0, headers: () => undefined },
       answerHeaders: new AnswerHeaders({ allowOrigin: () => '*', staleness: () => null }),
+      replica: null,
       maxQueryBytes: 100,
     },
   );
@@ -78,6 +79,7 @@ t.test('a route with a scope refuses other keys before it reads their bodies', a
       checkKey: (key) => ({ tier: 'paid', ...holders[key as keyof typeof holders] }),
       quotas: { takeRequest: () => 0, headers: () => undefined },
       answerHeaders: new AnswerHeaders({ allowOrigin: () => '*', staleness: () => null }),
+      replica: null,
       maxQueryBytes: 100,
     },
   );
@@ -155,4 +157,62 @@ t.test('the head alone is enough to refuse what no body can save', async (t) => 
     [401, 405, 404, 414].map((status) => [status === 404 ? 'other' : '/both', status]),
     'and each is reported once',
   );
+});
+
+t.test('a gateway waits for the event that a request names, once its key and quota allow the request', async (t) => {
+  let [seq, quota] = [7, 0];
+  const asked: number[] = [];
+  const reached: { answer?: (isThere: boolean) => void } = {};
+  const gateway = createRouter(
+    [
+      { method: 'GET', path: '/open', needsKey: false, handle },
+      { method: 'POST', path: '/keyed', needsKey: true, handle },
+    ],
+    {
+      watch,
+      checkKey: (key) => (key === undefined ? 'MISSING' : { id: key, tier: 'paid' }),
+      quotas: { takeRequest: () => quota, headers: () => undefined },
+      answerHeaders: new AnswerHeaders({ allowOrigin: () => '*', staleness: () => 'a chain is stale' }),
+      replica: {
+        seq: () => seq,
+        reaches(wanted) {
+          asked.push(wanted);
+          return wanted <= seq ? Promise.resolve(true) : new Promise((resolve) => (reached.answer = resolve));
+        },
+      },
+      maxQueryBytes: 100,
+    },
+  );
+  const askFor = (minSeq: string, target = 'GET /open', key?: string) => {
+    const [method = '', path = ''] = target.split(' ');
+    const given: Partial<Record<string, string>> = { 'x-min-seq': minSeq, 'x-apikey': key };
+    return { ...requestOf(method, path), header: (name: string) => given[name] };
+  };
+  t.match(await gateway.handle(askFor('7')), { status: 200, ownHeaders: ['x-quotebook-seq', '7'] });
+  const late = gateway.handle(askFor('8'));
+  seq = 8;
+  reached.answer?.(true);
+  t.match(await late, { status: 200, ownHeaders: ['x-quotebook-seq', '8'] });
+
+  heard.length = 0;
+  const never = gateway.handle(askFor('999'));
+  reached.answer?.(false);
+  const like = ['x-quotebook-seq', '8', 'x-request-id', 'id', 'x-stale', 'a chain is stale'];
+  const refused = await never;
+  t.match(refused, { status: 503, body: '{"message":"Event 999 is not known here yet"}', ownHeaders: like });
+  t.ok(refused.shared?.some(({ record }) => record['access-control-allow-origin'] === '*'));
+  t.match(await gateway.handle(askFor('x')), { status: 400, ownHeaders: like });
+  t.match(gateway.refuseHead(askFor('-1', 'POST /keyed', 'a')), { status: 400, ownHeaders: like });
+  t.strictSame(heard, [
+    ['/open', 503],
+    ['/open', 400],
+    ['/keyed', 400],
+  ]);
+
+  asked.length = 0;
+  quota = 1_000;
+  t.match(await gateway.handle(askFor('999', 'POST /keyed')), { status: 401 });
+  t.match(await gateway.handle(askFor('999', 'POST /keyed', 'a')), { status: 429 });
+  t.match(await gateway.handle(askFor('999', 'GET /nowhere')), { status: 404 });
+  t.strictSame(asked, [], 'none of these waits');
 });
