@@ -140,6 +140,8 @@ const OWN_KEYWORDS: ReadonlySet<string> = new Set(KEYWORD_NAMES);
  */
 export class Components {
   readonly #nameOf = new Map<string, string>();
+  /** What `refer` has made: most answers of all routes have one of a few schemas. */
+  readonly #referred = new Map<TSchema, Json>();
   readonly #schemas: Readonly<Record<string, TSchema>>;
 
   constructor(schemas: Readonly<Record<string, TSchema>>) {
@@ -149,7 +151,9 @@ export class Components {
 
   /** The schema, or a reference where it has a name. */
   refer(schema: TSchema): Json {
-    return this.#rewrite(JSON.parse(JSON.stringify(schema)), false);
+    const referred = this.#referred.get(schema) ?? this.#rewrite(JSON.parse(JSON.stringify(schema)), false);
+    this.#referred.set(schema, referred);
+    return referred;
   }
 
   /** All of them, by name. */

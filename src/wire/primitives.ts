@@ -152,19 +152,21 @@ export function onChain<T>(schema: T, chainId: string): T {
   return new RegExp(protocol).test(chainId) ? schema : (withPattern(schema, protocol, `^${chainId}$`) as T);
 }
 
-/** A deep copy with another pattern in place of `pattern`. */
-function withPattern(value: unknown, pattern: string, other: string): unknown {
+/** A deep copy with another pattern in place of `pattern`. `copies`: of objects that stand in several places, one each. */
+function withPattern(value: unknown, pattern: string, other: string, copies = new Map<object, unknown>()): unknown {
   if (typeof value !== 'object' || value === null) return value;
-  if (Array.isArray(value)) return value.map((item) => withPattern(item, pattern, other));
-  // TypeBox marks its schemas by properties that are not enumerable.
-  const properties = Object.entries(Object.getOwnPropertyDescriptors(value)).map(([name, descriptor]) => {
-    const inner: unknown = descriptor.value;
-    return [
-      name,
-      { ...descriptor, value: name === 'pattern' && inner === pattern ? other : withPattern(inner, pattern, other) },
-    ] as const;
-  });
-  return Object.defineProperties({}, Object.fromEntries(properties));
+  const known = copies.get(value);
+  if (known !== undefined) return known;
+  const copy: object = Array.isArray(value) ? [] : {};
+  copies.set(value, copy);
+  for (const name of Object.getOwnPropertyNames(value)) {
+    // TypeBox marks its schemas by properties that are not enumerable.
+    const descriptor = Object.getOwnPropertyDescriptor(value, name);
+    const inner: unknown = descriptor?.value;
+    const replaced = name === 'pattern' && inner === pattern ? other : withPattern(inner, pattern, other, copies);
+    Object.defineProperty(copy, name, { ...descriptor, value: replaced });
+  }
+  return copy;
 }
 export const SideText = text<'bid' | 'ask'>('^bid$|^ask$', "The book's side: `ask` to buy from, `bid` to sell to.");
 export type SideText = Static<typeof SideText>;

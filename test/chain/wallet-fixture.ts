@@ -1,7 +1,8 @@
 import type { Test } from 'tap';
 import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts';
 import { type Anvil, startAnvil } from '../../src/chain/dev/anvil.js';
-import { devAccounts, type DevClient, devClient } from '../../src/chain/dev/dev-client.js';
+import { type DevClient, devClient } from '../../src/chain/dev/dev-client.js';
+import { derivedAccounts } from './dev/derived-accounts.js';
 import { IntentLog } from '../../src/chain/wallet/intent-log.js';
 import { WalletSpending } from '../../src/chain/wallet/spending.js';
 import { Wallet, type WalletLimits } from '../../src/chain/wallet/wallet.js';
@@ -52,7 +53,7 @@ export interface PooledTx extends SeenTx {
 /** A chain without contracts that mines only when a test asks for it. */
 export class QuietChain {
   readonly client: DevClient;
-  #accounts = devAccounts(ACCOUNTS).values();
+  #accounts = derivedAccounts(ACCOUNTS).values();
 
   private constructor(readonly anvil: Anvil) {
     this.client = devClient(anvil.rpcUrl, CHAIN_ID);

@@ -9,7 +9,7 @@ import {
   type SavedDeployment,
   saveDeployment,
 } from './contracts.js';
-import { type DevAccount, devAccounts, type DevClient, devClient } from './dev-client.js';
+import { DEV_ACCOUNTS, type DevAccount, type DevClient, devClient } from './dev-client.js';
 import { deployPools } from './dev-pools.js';
 
 export const LOCAL_CHAIN_ID = 421_613;
@@ -72,7 +72,7 @@ export async function attachLocalChain(
   const { chainId = LOCAL_CHAIN_ID, rpcUrl, stateFile } = options;
   const endpoints = { chainId, rpcUrl, wsUrl: rpcUrl.replace(/^http/, 'ws') };
   const client = devClient(rpcUrl, chainId);
-  const accounts = devAccounts();
+  const accounts = DEV_ACCOUNTS;
   const { deployment, pools } = await deployed(client, accounts, stateFile);
   return {
     ...endpoints,

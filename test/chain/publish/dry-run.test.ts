@@ -3,7 +3,7 @@ import t from 'tap';
 import { QuoteDigest, QuoteSignature } from '../../../src/auth/quote-signature.js';
 import { loadSecp256k1 } from '../../../src/auth/secp256k1.js';
 import type { IdentifiedQuote } from '../../../src/chain/contracts/quote-types.js';
-import { devAccounts } from '../../../src/chain/dev/dev-client.js';
+import { DEV_ACCOUNTS } from '../../../src/chain/dev/dev-client.js';
 import { QuoteDryRun } from '../../../src/chain/publish/dry-run.js';
 import { type PostedQuote, QuoteRules } from '../../../src/chain/publish/quote-validation.js';
 import { RpcUnreachable } from '../../../src/chain/rpc/rpc-errors.js';
@@ -17,7 +17,7 @@ const CHAIN_ID = 421_613;
 const NO_POOL = 'Failed to fetch pool address';
 const LATE = 'Quote deadline is invalid (cannot be less than 10 sec)';
 const secp256k1 = await loadSecp256k1();
-const [maker] = devAccounts();
+const [maker] = DEV_ACCOUNTS;
 
 function signed(terms: Partial<Offer> = {}): Promise<SignedOffer> {
   if (maker === undefined) throw new Error('there is an account');

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { devAccounts } from '../../../src/chain/dev/dev-client.js';
+import { DEV_ACCOUNTS } from '../../../src/chain/dev/dev-client.js';
 import { ChainAnswerError } from '../../../src/chain/rpc/rpc-response.js';
 import { WalletStopped } from '../../../src/chain/wallet/errors.js';
 import { IntentLog } from '../../../src/chain/wallet/intent-log.js';
@@ -17,7 +17,7 @@ const CHAIN_ID = 421_613;
 const BLOCK = { blockNumber: '0x7', blockHash: `0x${'7'.repeat(64)}` };
 const TX_HASH = `0x${'01'.repeat(32)}` as const;
 const RECEIPT = { ...BLOCK, transactionHash: TX_HASH, status: '0x1', gasUsed: '0x5208', effectiveGasPrice: '0x1' };
-const [account] = devAccounts(1);
+const [account] = DEV_ACCOUNTS;
 if (account === undefined) throw new Error('There is an account');
 const { privateKey } = account;
 
