@@ -2,7 +2,7 @@
 export const CONCEPTS: readonly { readonly title: string; readonly text: string }[] = [
   {
     title: 'Keys',
-    text: 'Send the API key in the header `x-apikey`, on a socket in the first message, AUTH. A key has a tier, which sets its quotas, and scopes: `operator` acts with the wallet of the service.',
+    text: 'Send the API key in the header `x-apikey`, on a socket in the first message, AUTH. A key has a tier, which sets its quotas, and scopes: `operator` acts with the wallet of the service, `takers:all` sees what is private to any taker.',
   },
   {
     title: 'Amounts and times',

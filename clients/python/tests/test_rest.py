@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import socket
 import threading
-import urllib.request
 from decimal import Decimal
 
 import pytest
 
 from quotebook import ApiError
+from quotebook.rest import _quotas
 
-from .conftest import ONE, Service, run_async
+from .conftest import ONE, SOON, Service, run_async
 
 
 @run_async
@@ -62,7 +61,7 @@ async def test_a_cover_has_what_filling_it_takes_and_a_book_its_proof(service: S
         assert cover["bundle"] is not None and cover["bundle"]["to"].lower() == address
         assert cover["approval"] is not None
         assert int(cover["approval"]["amount"]) == sum(int(leg["pays"]) for leg in cover["legs"])
-        (instrument,) = (each for each in await instruments(service) if each["poolAddress"] == address)
+        (instrument,) = (each for each in await client.rest.instruments() if each["poolAddress"] == address)
         named = await client.rest.cover(instrument=instrument["instrument"], side="ask", size=3 * ONE // 2)
         assert named["legs"] == cover["legs"]
         with pytest.raises(ApiError, match="either poolAddress or instrument"):
@@ -76,11 +75,37 @@ async def test_a_cover_has_what_filling_it_takes_and_a_book_its_proof(service: S
         assert (caught.value.status, caught.value.oldest_seq) == (503, None)
 
 
-async def instruments(service: Service) -> list[dict[str, str]]:
-    request = urllib.request.Request(f"{service.url}/instruments", headers={"x-apikey": service.ready["apiKey"]})
-    answer = await asyncio.to_thread(urllib.request.urlopen, request)
-    with answer:
-        return list(json.load(answer))
+@run_async
+async def test_market_data_and_balances(service: Service) -> None:
+    async with service.client() as client:
+        assert client.rest.quotas == {}
+        address = service.pool(11)["poolAddress"]
+        (pool,) = (each for each in await client.rest.instruments() if each["poolAddress"] == address)
+        assert pool["instrument"].endswith(f"-{pool['strike']}-{'C' if pool['poolKey']['isCallPool'] else 'P'}")
+        requests = client.rest.quotas["requests"]
+        assert requests["left"] > 0 and requests["perSecond"] > 0
+        signed = client.sign_quote(service.maker, service.pool(11), side="ask", price=ONE // 20, size=ONE)
+        (quote,) = (await client.rest.post_quotes([signed.posted]))["created"]
+        assert client.rest.quotas["quotes"]["perSecond"] > 0
+        fills = client.follow_trades(instrument=pool["instrument"])
+        await fills.when_live(SOON)
+        stream = fills.events()
+        service.fill(dict(quote), ONE // 2)
+        assert (await anext(stream))["body"]["quoteId"] == signed.quote_id
+        candles = await client.rest.candles(instrument=pool["instrument"], interval="1h")
+        assert sum(int(candle["volume"]) for candle in candles["candles"]) == ONE // 2
+        assert candles == await client.rest.candles(pool_address=address, interval="1h", start=candles["since"])
+        positions = (await client.rest.option_balances(service.taker))["open"]
+        (held,) = (each for each in positions if each["token_address"] == address)
+        assert (held["amount"], held["exposure"]) == (Decimal("0.5"), "LONG")
+        tokens = await client.rest.collateral_balances(service.taker)
+        assert {token["symbol"] for token in tokens["success"]} > {"testWETH"} and tokens["failed"] == []
+
+
+def test_quotas_that_a_header_leaves_out_are_not_known() -> None:
+    left, policy = '"requests";r=5;t=1, "quotes";r=7', '"requests";q=30;w=60, "other";q=1;w=1'
+    assert _quotas({"ratelimit": left, "ratelimit-policy": policy}) == {"requests": {"left": 5, "perSecond": 0.5}}
+    assert _quotas({}) == {}
 
 
 def test_a_410_names_the_oldest_event_that_is_kept() -> None:

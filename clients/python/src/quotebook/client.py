@@ -159,10 +159,12 @@ class Client:
         self,
         *,
         pool_address: str | None = None,
+        instrument: str | None = None,
         provider: str | None = None,
     ) -> FollowedTrades:
-        """Reports fills on the settlement chain from now on."""
-        return self._add(FollowedTrades(self._options, self._filter(pool_address, None, provider, None, None)))
+        """Reports fills on the settlement chain from now on. Name a pool by its address or by its option."""
+        wish = self._filter(pool_address, None, provider, None, None)
+        return self._add(FollowedTrades(self._options, wish if instrument is None else {**wish, "instrument": instrument}))
 
     def follow_rfqs(
         self,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from http.client import HTTPConnection, HTTPSConnection
@@ -19,20 +20,26 @@ from .wire import (
     Authorizations,
     Book,
     BookProof,
+    CandleInterval,
+    Candles,
     CheckedQuote,
+    CollateralBalances,
     CoverTerms,
     CreatedKey,
     DeployedPools,
     FillLimit,
     FillLimits,
+    Instrument,
     Number,
     Option,
+    OptionBalances,
     OrderbookQuote,
     Orders,
     PastTickers,
     Pool,
     PostedQuote,
     PostedQuotes,
+    Quota,
     QuoteHistory,
     Readiness,
     RestoredQuotes,
@@ -89,6 +96,8 @@ class Rest:
         self._chain_id = str(chain_id)
         self._timeout = timeout
         self._max_answer_bytes = max_answer_bytes
+        #: The key's quotas by name, each as the last answer that named it said; `quotes` is in those of POST /quotes.
+        self.quotas: Mapping[str, Quota] = {}
 
     async def quotes(
         self,
@@ -218,6 +227,20 @@ class Rest:
         }
         return cast(Trades, await self._get("/trades", self._of_chain(query)))
 
+    async def candles(
+        self,
+        *,
+        interval: CandleInterval,
+        pool_address: str | None = None,
+        instrument: str | None = None,
+        start: int | None = None,
+        end: int | None = None,
+    ) -> Candles:
+        """A pool's trades by intervals, the oldest first; those without a trade are left out."""
+        pool: _Query = {"poolAddress": pool_address, "instrument": instrument}
+        query: _Query = {**pool, "interval": interval, "from": start, "to": end}
+        return cast(Candles, await self._get("/candles", self._of_chain(query)))
+
     async def post_quotes(self, quotes: Iterable[PostedQuote]) -> PostedQuotes:
         """Publishes 1 to 1,000 signed quotes. The next `quotes` returns what is in `created`."""
         return cast(PostedQuotes, await self._post("/quotes", list(quotes)))
@@ -346,6 +369,18 @@ class Rest:
         query = {"base": base, "quote": quote, "expiration": expiration}
         return cast("list[Pool]", await self._get("/pools", query))
 
+    async def instruments(self) -> list[Instrument]:
+        """Every pool that has a name and has not expired."""
+        return cast("list[Instrument]", await self._get("/instruments", {}))
+
+    async def option_balances(self, wallet: str | None = None) -> OptionBalances:
+        """Positions of a wallet in every pool that was deployed; default the operator's."""
+        return cast(OptionBalances, await self._get("/account/option_balances", {"walletAddr": wallet}))
+
+    async def collateral_balances(self, wallet: str | None = None) -> CollateralBalances:
+        """Whole tokens that a wallet has of every token of the chain; default the operator's."""
+        return cast(CollateralBalances, await self._get("/account/collateral_balances", {"walletAddr": wallet}))
+
     async def deploy_pools(self, options: Iterable[Option]) -> DeployedPools:
         """Deploys 1 to 100 pools."""
         return cast(DeployedPools, await self._post("/pools", list(options)))
@@ -423,6 +458,7 @@ class Rest:
         if status == 401 and self._credentials.drop(key):
             key = self._credentials.current
             status, text, headers = await asyncio.to_thread(self._exchange, key, method, path, sent)
+        self.quotas = {**self.quotas, **_quotas(headers)}
         try:
             return status, json.loads(text, parse_float=Decimal), True, headers
         except ValueError:
@@ -457,6 +493,20 @@ def _query_string(query: _Query) -> str:
         else:
             pairs.extend(f"{name}[]={url_quote(item, safe='')}" for item in value)
     return f"?{'&'.join(pairs)}" if pairs else ""
+
+
+def _quotas(headers: Mapping[str, str]) -> dict[str, Quota]:
+    """Of `RateLimit` and `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers-10): `"name";r=1;t=2, ...`."""
+    both = f"{headers.get('ratelimit', '')},{headers.get('ratelimit-policy', '')}"
+    members = re.findall(r'"([^"]*)"((?:;[a-z]=\d+)*)', both)
+    parameters: dict[str, dict[str, int]] = {}
+    for name, text in members:
+        parameters.setdefault(name, {}).update((key, int(value)) for key, value in re.findall(r";([a-z])=(\d+)", text))
+    return {
+        name: {"left": each["r"], "perSecond": each["q"] / each["w"]}
+        for name, each in parameters.items()
+        if "r" in each and "q" in each and each.get("w")
+    }
 
 
 def _as_of(point: AsOf | None) -> _Query:

@@ -160,6 +160,75 @@ class PastTickers(TypedDict):
     tickers: list[PastTicker]
 
 
+CandleInterval = Literal["1m", "5m", "15m", "1h", "4h", "1d"]
+
+
+class Candle(TypedDict):
+    #: When the interval begins.
+    time: int
+    open: str
+    high: str
+    low: str
+    close: str
+    volume: str
+    count: int
+
+
+class Candles(TypedDict):
+    since: int
+    candles: list[Candle]
+
+
+class Instrument(TypedDict):
+    """A pool by the name of its option: `WETH-USDC-29JAN27-2000-C`."""
+
+    instrument: str
+    poolAddress: str
+    poolKey: PoolKey
+    expiry: int
+    #: In quote tokens, a decimal number.
+    strike: str
+
+
+class Position(TypedDict):
+    #: Of the pool.
+    token_address: str
+    #: Contracts.
+    amount: Number
+    name: str
+    exposure: Literal["SHORT", "LONG"]
+
+
+class OptionBalances(TypedDict):
+    open: list[Position]
+    expired: list[Position]
+
+
+class CollateralBalance(TypedDict):
+    token_address: str
+    symbol: str
+    #: Whole tokens.
+    balance: Number
+
+
+class UnknownBalance(TypedDict):
+    #: Its symbol.
+    token: str
+    reason: str
+
+
+class CollateralBalances(TypedDict):
+    success: list[CollateralBalance]
+    failed: list[UnknownBalance]
+
+
+class Quota(TypedDict):
+    """What is left of a key's quota, and how fast it returns."""
+
+    left: int
+    perSecond: float
+
+
 class CancelledQuotes(TypedDict):
     """Ids. `failed`: of other makers, or the transaction failed; `omitted`: not in the book."""
 
