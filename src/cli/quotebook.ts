@@ -10,7 +10,15 @@ import { logCommand } from './log.js';
 import { type CliCommand, EXIT_FAILED, EXIT_OK, runCommand, withCommand } from './run.js';
 import { configCommand, serveCommand } from './serve.js';
 import { accountCommand, bookCommand, chainCommand, statusCommand, watchCommand } from './terminal.js';
-import { cancelCommand, exerciseCommand, fillCommand, quoteCommand, rfqCommand, settleCommand } from './trade.js';
+import {
+  approveCommand,
+  cancelCommand,
+  exerciseCommand,
+  fillCommand,
+  quoteCommand,
+  rfqCommand,
+  settleCommand,
+} from './trade.js';
 import { verifyBookCommand } from './verify-book.js';
 
 /** The service and its native modules are loaded by the one command that needs them. */
@@ -36,6 +44,7 @@ const commands: readonly [CliCommand, ...CliCommand[]] = [
   accountCommand,
   quoteCommand,
   rfqCommand,
+  approveCommand,
   fillCommand,
   cancelCommand,
   exerciseCommand,

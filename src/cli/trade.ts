@@ -2,10 +2,12 @@ import type { Hex } from 'viem';
 import type { PrivateKeyAccount } from 'viem/accounts';
 import { ApiError } from '../client/errors.js';
 import { ZERO_ADDRESS } from '../engine/quote.js';
+import { NotEnoughMeansError } from '../client/trading/errors.js';
 import type { Trader, Transaction } from '../client/trading/trader.js';
 import { systemClock } from '../system/clock.js';
 import { pause } from '../system/timers.js';
-import { formatDecimal } from '../wire/primitives.js';
+import type { InstrumentJson } from '../wire/options.js';
+import { formatDecimal, parseDecimal } from '../wire/primitives.js';
 import { type CliCommand, EXIT_FAILED, EXIT_OK, UsageError } from './run.js';
 import {
   decimalText,
@@ -83,15 +85,18 @@ async function traderOf(session: TerminalSession, account?: PrivateKeyAccount): 
   return new TraderOfWallet({ client, wallet, erc20Router: router });
 }
 
-/** `what` names it where it is wrong. */
+/** Above 0, in 1e-18. `what` names it where it is wrong. */
 function amount(text: string | undefined, what: string): bigint {
-  if (text === undefined || !/^[0-9]{1,20}(\.[0-9]{1,18})?$/.test(text)) {
-    throw new UsageError(`${what} is a decimal number, such as 0.05`);
-  }
-  const [whole = '', part = ''] = text.split('.');
-  const value = BigInt(whole + part.padEnd(DECIMALS, '0'));
+  const value = decimal(text, what, DECIMALS);
   if (value === 0n) throw new UsageError(`${what} is above 0`);
   return value;
+}
+
+/** In units of 10^-`decimals`. */
+function decimal(text: string | undefined, what: string, decimals: number): bigint {
+  const value = text !== undefined && /^[0-9]{1,20}(\.[0-9]+)?$/.test(text) && parseDecimal(text, decimals);
+  if (typeof value === 'bigint') return value;
+  throw new UsageError(`${what} is a decimal number with at most ${decimals} digits after the point, such as 0.05`);
 }
 
 function words(session: TerminalSession, count: number, usage: string): readonly string[] {
@@ -237,7 +242,9 @@ export const fillCommand = terminalCommand(
     if (session.has('approve') && plan.allowance < plan.neededAllowance)
       await trader.approve(pool, plan.neededAllowance);
     const ready = session.has('approve') ? await trader.plan(pool, { side, size, limitPrice }) : plan;
-    const result = await trader.fill(ready);
+    const result = await trader.fill(ready).catch((error: unknown) => {
+      throw error instanceof NotEnoughMeansError ? new Error(missingMeans(error, pool, ready.decimals)) : error;
+    });
     if (isJson) io.out(JSON.stringify(result, decimalText));
     else {
       for (const fill of result.fills) io.out(`${costOf(fill.size, fill.premium, fill.fee)}, transaction ${fill.hash}`);
@@ -248,10 +255,49 @@ export const fillCommand = terminalCommand(
   },
 );
 
+function missingMeans(means: NotEnoughMeansError, pool: InstrumentJson, decimals: number): string {
+  const { needed, balance, allowance } = means;
+  const [has, moves, needs] = [balance, allowance, needed].map((units) => formatDecimal(units, decimals));
+  const what = `${needs} ${collateralName(pool)} that the fill needs`;
+  return balance < needed
+    ? `The account has ${has} of the ${what}.`
+    : `The router may move ${moves} of the ${what}: --approve lets it.`;
+}
+
+/** The symbol of the collateral token, or the address of one without a symbol. */
+function collateralName({ instrument, poolKey }: InstrumentJson): string {
+  const [base = '', quote = ''] = instrument.split('-');
+  return poolKey.isCallPool ? base : quote;
+}
+
 function costOf(size: bigint, premium: bigint, fee: bigint): string {
   const [contracts, paid, charged] = [size, premium, fee].map((value) => formatDecimal(value, DECIMALS));
   return `${contracts} contracts, premium ${paid}, fee ${charged}`;
 }
+
+const APPROVE_USAGE = 'quotebook approve OPTION AMOUNT';
+
+export const approveCommand = terminalCommand(
+  'approve',
+  "let the protocol's router move collateral of an account",
+  {
+    usage: `${APPROVE_USAGE} [FLAGS]`,
+    more: { ...ACCOUNT_FLAGS, ...CHAIN_FLAGS },
+    about:
+      "AMOUNT is in tokens: base tokens for a call, quote tokens for a put. It is the router's allowance for all options with that token, and replaces the one before; 0 ends it. Sends a transaction.",
+  },
+  async (session) => {
+    const { client, isJson, io } = session;
+    const [name = '', text] = words(session, 2, APPROVE_USAGE);
+    const trader = await traderOf(session);
+    const pool = await findInstrument(client, name);
+    const { decimals } = await trader.collateral(pool);
+    const result = await trader.approve(pool, decimal(text, 'AMOUNT', decimals));
+    const said = `the router may move ${text} ${collateralName(pool)}, transaction ${result.hash}`;
+    io.out(isJson ? JSON.stringify(result, decimalText) : said);
+    return EXIT_OK;
+  },
+);
 
 export const cancelCommand = terminalCommand(
   'cancel',
@@ -319,7 +365,7 @@ function closingCommand(
       usage: `${usage} [FLAGS]`,
       more: { ...ACCOUNT_FLAGS, ...CHAIN_FLAGS },
       about:
-        'POOL is an address, or the name of an expired option, as `quotebook account` lists them. Sends a transaction.',
+        'POOL is an address, or the name of an expired option, with two digits of the year or with four. Sends a transaction.',
     },
     async (session) => {
       const { isJson, io } = session;
@@ -340,10 +386,19 @@ async function expiredPool(
   exposure: 'LONG' | 'SHORT',
 ): Promise<Hex> {
   const { expired } = await client.rest.optionBalances(holder);
-  const [found, another] = expired.filter((each) => each.name === name && each.exposure === exposure);
+  const wanted = name.toUpperCase();
+  const [found, another] = expired.filter((position) => {
+    const names = [position.name, instrumentName(position.name)].map((each) => each.toUpperCase());
+    return position.exposure === exposure && names.includes(wanted);
+  });
   if (found === undefined) throw new UsageError(`${holder} has no expired ${exposure.toLowerCase()} position ${name}`);
   if (another !== undefined) throw new UsageError(`several pools have the name ${name}: name one by its address`);
   return found.token_address;
+}
+
+/** The name of an option that a position's name stands for: this has four digits of the year. */
+function instrumentName(position: string): string {
+  return position.replace(/^(.+-\d{2}[A-Z]{3})\d{2}(\d{2}-[^-]+-[CP])$/, '$1$2');
 }
 
 export const exerciseCommand = closingCommand(
@@ -363,6 +418,6 @@ export const settleCommand = closingCommand(
   "pay out the collateral of an account's shorts of an expired option",
   async (trader, poolAddress) => {
     const result = await trader.settle({ poolAddress });
-    return { text: `${result.collateral} units of the collateral token`, result };
+    return { text: `collateral ${formatDecimal(result.collateral, result.decimals)}`, result };
   },
 );

@@ -2,6 +2,7 @@ import t from 'tap';
 import { type CliCommand, EXIT_FAILED, EXIT_OK, EXIT_USAGE, runCommand } from '../../src/cli/run.js';
 import { accountCommand, watchCommand } from '../../src/cli/terminal.js';
 import {
+  approveCommand,
   cancelCommand,
   exerciseCommand,
   fillCommand,
@@ -10,6 +11,7 @@ import {
   settleCommand,
 } from '../../src/cli/trade.js';
 import { Market, ONE } from '../chain/dev/market.js';
+import { RestClient } from '../e2e/rest-client.js';
 import { startTestService } from '../e2e/running-service.js';
 import { until, untilAnswer } from '../until.js';
 
@@ -19,6 +21,7 @@ const { chain, httpUrl, apiKey } = running;
 const commands: readonly [CliCommand, ...CliCommand[]] = [
   quoteCommand,
   rfqCommand,
+  approveCommand,
   fillCommand,
   cancelCommand,
   exerciseCommand,
@@ -30,6 +33,11 @@ const [, maker, taker] = chain.accounts;
 const [pool] = chain.pools;
 if (maker === undefined || taker === undefined || pool === undefined) throw new Error('a chain has accounts and pools');
 const option = pool.poolAddress;
+const listed = await new RestClient(httpUrl, apiKey).get('/instruments');
+const instrument =
+  (listed.body as unknown as { instrument: string; poolAddress: string }[]).find(
+    ({ poolAddress }) => poolAddress === option,
+  )?.instrument ?? '';
 
 async function run(words: readonly string[], environment: Record<string, string> = {}, out: string[] = []) {
   const err: string[] = [];
@@ -98,6 +106,28 @@ await t.test('fill shows the cost first, then fills within the limit', async (t)
   const dear = await run(['fill', option, 'buy', '1', '--limit', '0.001', '--account', '2']);
   t.equal(dear.code, EXIT_FAILED);
   t.match(dear.err, [/1 is not filled/]);
+});
+
+await t.test('approve sets what the router may move; without it fill says what is missing', async (t) => {
+  await quote('0.05');
+  const asTaker = ['--account', '2'];
+  const fill = (...more: string[]) => run(['fill', option, 'buy', '1', '--limit', '0.05', ...more]);
+  const none = await run(['approve', option, '0', ...asTaker]);
+  t.equal(none.code, EXIT_OK, none.err.join('\n'));
+  const refused = await fill(...asTaker);
+  t.equal(refused.code, EXIT_FAILED);
+  t.match(refused.err, [
+    /^quotebook: The router may move 0 of the 0\.0\d+ testWETH that .* needs: --approve lets it\.$/,
+  ]);
+  const { code, out, err } = await run(['approve', option, '0.25', ...asTaker]);
+  t.equal(code, EXIT_OK, err.join('\n'));
+  t.match(out, [/^the router may move 0\.25 testWETH, transaction 0x[0-9a-f]{64}$/]);
+  t.equal((await fill(...asTaker)).code, EXIT_OK);
+  const poor = await run(['fill', option, 'buy', '1', '--limit', '0.05'], {
+    QUOTEBOOK_TRADER_KEY: `0x${'12'.repeat(32)}`,
+  });
+  t.match(poor.err, [/^quotebook: The account has 0 of the 0\.0\d+ testWETH that the fill needs\.$/]);
+  t.match((await run(['approve', option, 'all'])).err[0], /AMOUNT is a decimal number/);
 });
 
 await t.test('cancel ends quotes by their ids, and all of an account', async (t) => {
@@ -221,12 +251,13 @@ await t.test('after the maturity exercise and settle pay out, by the name of the
     return positions.expired.find(({ token_address: address }) => address === option)?.name ?? '';
   };
   const name = await untilAnswer(nameOf, (found) => found !== '');
-  const exercised = await run(['exercise', name, '--account', '2']);
+  t.not(name, instrument, 'positions have four digits of the year');
+  const exercised = await run(['exercise', instrument.toLowerCase(), '--account', '2']);
   t.equal(exercised.code, EXIT_OK, exercised.err.join('\n'));
   t.match(exercised.out, [/^value [\d.]+, fee [\d.]+, transaction 0x[0-9a-f]{64}$/]);
-  const settled = await run(['settle', option, '--json']);
+  const settled = await run(['settle', name]);
   t.equal(settled.code, EXIT_OK, settled.err.join('\n'));
-  t.match(JSON.parse(settled.out[0] ?? ''), { hash: /^0x/, collateral: /^[1-9]/ });
+  t.match(settled.out, [/^collateral \d\.\d+, transaction 0x[0-9a-f]{64}$/]);
   const again = await run(['exercise', option, '--account', '2']);
   t.equal(again.code, EXIT_FAILED);
   t.match(again.err, [/holds no longs/]);

@@ -13,6 +13,13 @@ export { type FillPlan, type FillTerms, planFill, type PlannedFill, takerFee, ty
 export type { SentQuote } from './quote-ledger.js';
 export { type ManagerEvent, QuoteManager, type QuoteManagerOptions, QuotesLeftError } from './quote-manager.js';
 export type { QuoteTarget, SideTarget } from './quoting-desk.js';
-export { type Filled, type FillResult, type PricedPlan, Trader, type TraderOptions } from './trader.js';
+export {
+  type Collateral,
+  type Filled,
+  type FillResult,
+  type PricedPlan,
+  Trader,
+  type TraderOptions,
+} from './trader.js';
 export type { TraderTimeouts, Transaction } from './trader.js';
 export type { TradingWallet } from './transactions.js';

@@ -36,15 +36,20 @@ export interface Transaction {
   readonly blockNumber: bigint;
 }
 
-/** A plan, and what the account has for it. */
-export interface PricedPlan extends FillPlan {
-  readonly pool: QuotedPool;
-  /** The collateral token: base of a call, quote of a put. */
+/** What the account has of a pool's collateral token. */
+export interface Collateral {
+  /** Base of a call, quote of a put. */
   readonly token: Hex;
   readonly decimals: number;
   /** Of the token, in its own decimals. */
   readonly balance: bigint;
+  /** What the router may move of it, in the same. */
   readonly allowance: bigint;
+}
+
+/** A plan, and what the account has for it. */
+export interface PricedPlan extends FillPlan, Collateral {
+  readonly pool: QuotedPool;
 }
 
 /** One quote that was filled, with the amounts of the pool's event. */
@@ -94,27 +99,32 @@ export class Trader {
    * Sends nothing.
    */
   async plan(pool: QuotedPool, terms: FillTerms): Promise<PricedPlan> {
-    const { erc20Router } = this.#options;
-    const token = collateralOf(pool.poolKey);
-    const [longs, shorts, feeShare, decimals, balance, allowance] = await Promise.all([
+    const [longs, shorts, feeShare, collateral] = await Promise.all([
       this.#contracts(pool, LONG_ID),
       this.#contracts(pool, SHORT_ID),
       this.#feeShare(pool),
-      this.#decimalsOf(token),
-      this.#read<bigint>({ address: token, abi: collateralTokenAbi, functionName: 'balanceOf', args: [this.address] }),
-      this.#read<bigint>({
-        address: token,
-        abi: collateralTokenAbi,
-        functionName: 'allowance',
-        args: [this.address, erc20Router],
-      }),
+      this.collateral(pool),
     ]);
+    const { decimals } = collateral;
     const notBefore = Math.floor(this.#clock.wallMs() / 1000) + LEAST_LIFE_SECONDS;
     const state = { taker: this.address, longs, shorts, feeShare, decimals, notBefore };
     let plan = planFill(terms, await this.#quotes(pool, terms, terms.size), state);
     // Among the best quotes were some that this taker cannot use, such as its own: look further.
     if (plan.shortfall > 0n) plan = planFill(terms, await this.#quotes(pool, terms, terms.size * LOOK_FURTHER), state);
-    return { ...plan, pool, token, decimals, balance, allowance };
+    return { ...plan, ...collateral, pool };
+  }
+
+  /** Balance and allowance of the pool's collateral token, from the newest block. Sends nothing. */
+  async collateral({ poolKey }: Pick<QuotedPool, 'poolKey'>): Promise<Collateral> {
+    const token = collateralOf(poolKey);
+    const read = (functionName: string, args: readonly Hex[]): Promise<bigint> =>
+      this.#read({ address: token, abi: collateralTokenAbi, functionName, args });
+    const [decimals, balance, allowance] = await Promise.all([
+      this.#decimalsOf(token),
+      read('balanceOf', [this.address]),
+      read('allowance', [this.address, this.#options.erc20Router]),
+    ]);
+    return { token, decimals, balance, allowance };
   }
 
   /**
@@ -199,12 +209,12 @@ export class Trader {
   }
 
   /**
-   * Settles the shorts of an expired pool. `collateral`: what they return, in the token's own decimals. The chain says
+   * Settles the shorts of an expired pool. `collateral`: what they return, in the token's own `decimals`. The chain says
    * the pool's key where none is given. Rejects as `exercise` does.
    */
   async settle(
     pool: Pick<QuotedPool, 'poolAddress'> & Partial<Pick<QuotedPool, 'poolKey'>>,
-  ): Promise<Transaction & { readonly collateral: bigint }> {
+  ): Promise<Transaction & { readonly collateral: bigint; readonly decimals: number }> {
     const poolKey = pool.poolKey ?? (await this.#keyOf(pool.poolAddress));
     const decimals = await this.#decimalsOf(collateralOf(poolKey));
     const receipt = await this.#close(pool, SHORT_ID, 'settle');
@@ -213,7 +223,7 @@ export class Trader {
     const { isCallPool, strike } = poolKey;
     const locked = isCallPool ? contractSize : (contractSize * BigInt(strike)) / ONE;
     const unit = 10n ** BigInt(18 - decimals);
-    return { ...transactionOf(receipt), collateral: (locked - exerciseValue) / unit };
+    return { ...transactionOf(receipt), collateral: (locked - exerciseValue) / unit, decimals };
   }
 
   async #fillOne(pool: QuotedPool, { quote, size }: PlannedFill): Promise<Filled | { quoteId: Hex; reason: string }> {
