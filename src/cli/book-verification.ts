@@ -20,6 +20,7 @@ export interface ProofChains {
   readonly stream: PublicClient;
   /** First block of the stream chain whose quotes count. */
   readonly fromBlock: bigint;
+  /** At least 1. */
   readonly blocksPerRequest: bigint;
 }
 

@@ -42,9 +42,9 @@ export const verifyBookCommand: CliCommand = {
     if (rpc === undefined) throw new UsageError('name a node with --rpc');
     if (pool === undefined || !/^0x[0-9a-fA-F]{40}$/.test(pool)) throw new UsageError('--pool is an address');
     if (seq === undefined || !/^[0-9]{1,15}$/.test(seq)) throw new UsageError('--seq is the number of an event');
-    const count = (name: string, usual: string): bigint => {
-      const text = values.get(name) ?? usual;
-      if (!/^[0-9]{1,15}$/.test(text)) throw new UsageError(`--${name} is a number of blocks`);
+    const wholeNumber = (name: string, usual: bigint, least: bigint, what: string): bigint => {
+      const text = values.get(name) ?? String(usual);
+      if (!/^[0-9]{1,15}$/.test(text) || BigInt(text) < least) throw new UsageError(`--${name} is ${what}`);
       return BigInt(text);
     };
     // Slow to load, so not by every command.
@@ -52,8 +52,8 @@ export const verifyBookCommand: CliCommand = {
     const chains = {
       settlement: createPublicClient({ transport: http(rpc) }),
       stream: createPublicClient({ transport: http(values.get('stream-rpc') ?? rpc) }),
-      fromBlock: count('from-block', '0'),
-      blocksPerRequest: count('blocks-per-request', '10000'),
+      fromBlock: wholeNumber('from-block', 0n, 0n, 'the number of a block'),
+      blocksPerRequest: wholeNumber('blocks-per-request', 10_000n, 1n, 'a number of blocks, at least 1'),
     };
     let proof: BookProof;
     if (file === undefined) {

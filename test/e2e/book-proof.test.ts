@@ -135,6 +135,12 @@ await t.test('what cannot be verified is refused in words', async (t) => {
   t.equal(undeployed.code, EXIT_FAILED);
   t.match(undeployed.err.join(), new RegExp(`no pool was deployed at ${nowhere} as of event ${proof.seq}`));
   t.equal((await verify(proof.seq + 1000, proof)).code, EXIT_USAGE, 'of an earlier event');
+  const [nothing, all] = await Promise.all(
+    ['0', '1'].map((blocks) => verify(proof.seq, proof, '--blocks-per-request', blocks)),
+  );
+  t.equal(nothing?.code, EXIT_USAGE);
+  t.match(nothing?.err.join(), '--blocks-per-request is a number of blocks, at least 1');
+  t.equal(all?.code, EXIT_OK);
   const { status } = await rest.get(`/book/${poolAddress}/proof?chainId=421613&seq=1000000`);
   t.equal(status, 503);
 });
