@@ -22,12 +22,15 @@ const wallet = createWalletClient({ account, chain: node.chain, transport: http(
 const { erc20Router } = chain.contracts;
 const manager = new QuoteManager({ client, trader: new Trader({ client, wallet, erc20Router }), finalityBlocks: 0 });
 const posted: SentQuote[] = [];
+const troubles: unknown[] = [];
 manager.onEvent((event) => {
   if (event.type === 'POSTED') posted.push(event.quote);
+  if (event.type === 'TROUBLE') troubles.push(event.error);
 });
 const [publicPrice, rfqPrice] = [ONE / 10n, ONE / 20n];
+const quoted = { poolAddress, poolKey: { ...poolKey, strike: poolKey.strike.toString() } };
 const ask = { price: publicPrice, size: 4n * ONE, rfq: { price: rfqPrice, size: 3n * ONE } };
-manager.setTarget({ poolAddress, poolKey: { ...poolKey, strike: poolKey.strike.toString() } }, { ask });
+manager.setTarget(quoted, { ask });
 await manager.start();
 await until(() => posted.length === 1);
 
@@ -51,6 +54,16 @@ await t.test('it answers requests that name it, and none that name others or nob
     validQuotes.map(({ taker: of, price }) => [of, price]),
     [[ZERO_ADDRESS, publicPrice.toString()]],
   );
+});
+
+await t.test('a target that is none is reported, and the next one is offered', async (t) => {
+  const size = 5 as unknown as bigint;
+  manager.setTarget(quoted, { ask: { price: publicPrice, size } });
+  await until(() => troubles.length > 0);
+  t.match(troubles[0], TypeError);
+  manager.setTarget(quoted, { ask: { ...ask, size: 6n * ONE } });
+  await until(() => posted.at(-1)?.size === 2n * ONE);
+  t.match(posted.at(-1), { price: publicPrice, taker: null });
 });
 
 await t.test('after close nothing is offered', async (t) => {

@@ -270,17 +270,23 @@ export class QuoteManager {
     this.#shallActAgain = true;
     if (this.#isActing || this.#isOver) return;
     this.#isActing = true;
-    while (this.#shallActAgain) {
-      this.#shallActAgain = false;
-      const nowMs = this.#clock.wallMs();
-      // Without its book a maker does not know what it offers.
-      const mayPost = this.#own?.state === 'LIVE' && nowMs >= this.#pausedUntilMs && this.#head > 0;
-      const quotes = mayPost ? Math.min(this.#budget.available(nowMs), QUOTES_PER_REQUEST) : 0;
-      const { offers, reposts, cancels } = this.#desk.decide({ nowSeconds: this.#nowSeconds(), quotes });
-      for (const [poolAddress, quoteIds] of cancels) this.#cancel(poolAddress, quoteIds);
-      if (offers.length + reposts.length > 0) await this.#post(offers, reposts);
+    try {
+      while (this.#shallActAgain) {
+        this.#shallActAgain = false;
+        const nowMs = this.#clock.wallMs();
+        // Without its book a maker does not know what it offers.
+        const mayPost = this.#own?.state === 'LIVE' && nowMs >= this.#pausedUntilMs && this.#head > 0;
+        const quotes = mayPost ? Math.min(this.#budget.available(nowMs), QUOTES_PER_REQUEST) : 0;
+        const { offers, reposts, cancels } = this.#desk.decide({ nowSeconds: this.#nowSeconds(), quotes });
+        for (const [poolAddress, quoteIds] of cancels) this.#cancel(poolAddress, quoteIds);
+        if (offers.length + reposts.length > 0) await this.#post(offers, reposts);
+      }
+    } catch (error) {
+      // Such as a target whose size is no bigint. The next look tries again.
+      this.#events.emit({ type: 'TROUBLE', during: 'POST', error });
+    } finally {
+      this.#isActing = false;
     }
-    this.#isActing = false;
   }
 
   async #post(offers: readonly Offer[], reposts: readonly Hex[]): Promise<void> {
