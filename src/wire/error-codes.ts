@@ -179,7 +179,8 @@ export const ERROR_CODES = {
     status: 403,
     retryable: false,
     title: 'The provider has not authorised this key',
-    remedy: 'Send what the provider signed for this key to POST /authorizations, or sign the request.',
+    remedy:
+      "Sign in with the provider's address, or sign the body where the route takes a signature. For timers and fill limits POST /authorizations suffices, too.",
   },
   too_many_protections: {
     status: 429,

@@ -9,7 +9,7 @@ import {
   ServerMessageV2,
   type ServerMessageV2 as Message,
 } from '../../src/wire/feed-messages.js';
-import type { OrderbookQuote } from '../../src/wire/orderbook.js';
+import { type OrderbookQuote, QUOTE_ERRORS } from '../../src/wire/orderbook.js';
 import { compile } from '../../src/wire/validation.js';
 import { MessageReader, parseFrame, type RawMessage } from '../../src/ws/messages.js';
 import { agreedProtocol, SUBPROTOCOLS } from '../../src/ws/session.js';
@@ -53,6 +53,17 @@ t.test('what a client sends in the examples is understood', async (t) => {
   t.match(reader.read(orderbook ?? {}, true), { ok: true }, 'ORDERBOOK on a plain connection, too');
   const numbered = fromClient.find(({ body }) => JSON.stringify(body).includes('fromSeq'));
   t.match(reader.read(numbered ?? {}, true), { ok: false }, 'but no numbers');
+});
+
+t.test('a quote that was checked fails for a reason that there is, and has all hashes or none', async (t) => {
+  for (const { reasons, domainSeparator, digest } of example('QUOTES_CHECKED').body.quotes) {
+    const isKnown = (reason: string): boolean => reason.includes(' ') || QUOTE_ERRORS.some((name) => name === reason);
+    t.strictSame(
+      reasons.filter((reason) => !isKnown(reason)),
+      [],
+    );
+    t.equal(domainSeparator === null, digest === null);
+  }
 });
 
 t.test('each event has its own type, and each number follows the previous one', async (t) => {
