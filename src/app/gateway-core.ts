@@ -13,7 +13,7 @@ import type { QuotePublishing } from '../http/publish-route.js';
 import type { CountedKind, Quotas } from '../quota/rate-limits.js';
 import type { QuoteWithdrawals } from '../http/withdrawal-routes.js';
 import { delayCode } from '../wire/error-codes.js';
-import type { ChainsView, Core, CoreRfqs, OptionServices } from './core.js';
+import { type ChainsView, type Core, type CoreRfqs, type OptionServices, staleness } from './core.js';
 import { answerMs, type LeaderCalls, receivedAnswer } from './leader-calls.js';
 import type { ServiceOptions } from './service-options.js';
 
@@ -56,6 +56,31 @@ export class LeaderWatch {
     return silentMs > this.#leaseMs ? `the cluster has no leader: no news for ${Math.floor(silentMs / 1000)} s` : null;
   }
 
+  /** Why the log takes nothing now; null: it does. */
+  refusal(): string | null {
+    return this.missing(this.#clock.monotonicMs()) ?? this.#news?.refusal ?? null;
+  }
+
+  /** True until the leader says otherwise. */
+  hasWallet(): boolean {
+    return this.#news?.wallet !== null;
+  }
+
+  get caughtUp(): boolean {
+    return this.#news?.caughtUp ?? false;
+  }
+
+  /** The chains as the leader has them, for a book whose last message of the log stream is `seq()`. */
+  chains(seq: () => number): ChainsView {
+    return {
+      health: { settlement: this.chain('settlement'), stream: this.chain('stream') },
+      follower: this,
+      readTo: (role) => this.readTo(role, seq()),
+      spending: null,
+      balances: null,
+    };
+  }
+
   /** As a member's own chains have it. */
   chain(role: ChainRole): ChainsView['health'][ChainRole] {
     const of = (): ChainNews | null => this.#news?.chains[role] ?? null;
@@ -76,10 +101,30 @@ function isCounted(kind: string): kind is CountedKind {
   return COUNTED.includes(kind);
 }
 
-function unlessNoLeader(error: unknown): 'UNAVAILABLE' {
-  if (error instanceof NoLeader) return 'UNAVAILABLE';
-  throw error;
+/** `otherwise` when no leader has answered: nobody knows whether it was carried out. */
+async function unlessNoLeader<Result, const Otherwise>(
+  asked: Promise<Result>,
+  otherwise: Otherwise,
+): Promise<Result | Otherwise> {
+  try {
+    return await asked;
+  } catch (error) {
+    if (error instanceof NoLeader) return otherwise;
+    throw error;
+  }
 }
+
+/** The client may ask again. */
+function orUnreachable<Result>(asked: Promise<Result>): Promise<Result | { readonly type: 'CHAIN_UNREACHABLE' }> {
+  return unlessNoLeader(asked, { type: 'CHAIN_UNREACHABLE' });
+}
+
+/** Calls the leader. `isRepeatable`: the call is idempotent, and is sent to the next leader as well. */
+export type LeaderCall = <Name extends keyof LeaderCalls>(
+  name: Name,
+  args: Readonly<Parameters<LeaderCalls[Name]>>,
+  isRepeatable: boolean,
+) => Promise<Awaited<ReturnType<LeaderCalls[Name]>>>;
 
 /** Calls that are idempotent. */
 const REPEATABLE = true;
@@ -119,124 +164,22 @@ export function openGatewayCore(
     onEngineTime: (engineMs) => time.reach(engineMs),
   });
   onTerm(() => calls.termBegan());
-  const chains: ChainsView = {
-    health: { settlement: watch.chain('settlement'), stream: watch.chain('stream') },
-    follower: {
-      get caughtUp() {
-        return watch.news?.caughtUp ?? false;
-      },
-    },
-    readTo: (role) => watch.readTo(role, replica.at.seq),
-    spending: null,
-    balances: null,
-  };
-  const call = <Name extends keyof LeaderCalls>(
-    name: Name,
-    args: Readonly<Parameters<LeaderCalls[Name]>>,
-    isRepeatable: boolean,
-  ): Promise<Awaited<ReturnType<LeaderCalls[Name]>>> => {
+  const call: LeaderCall = (name, args, isRepeatable) => {
     const retryForMs = isRepeatable ? limits.clusterFailoverMs : 0;
     return calls.call(name, args, { timeoutMs: answerMs(name, limits), retryForMs } satisfies CallOptions);
   };
-  /** Nobody knows whether it was carried out: the client may ask again. */
-  const orUnreachable = async <Result>(
-    asked: Promise<Result>,
-  ): Promise<Result | { readonly type: 'CHAIN_UNREACHABLE' }> => {
-    try {
-      return await asked;
-    } catch (error) {
-      if (error instanceof NoLeader) return { type: 'CHAIN_UNREACHABLE' };
-      throw error;
-    }
-  };
-  /** As `orUnreachable`, for what the chain has no part in. */
-  const orNotNow = async <Result>(
-    asked: Promise<Result>,
-  ): Promise<Result | { readonly type: 'NOT_NOW'; readonly refusal: string }> => {
-    try {
-      return await asked;
-    } catch (error) {
-      if (!(error instanceof NoLeader)) throw error;
-      return { type: 'NOT_NOW', refusal: watch.missing(clock.monotonicMs()) ?? error.message };
-    }
-  };
-  const refusal = (): string | null => watch.missing(clock.monotonicMs()) ?? watch.news?.refusal ?? null;
-
-  const publishing: QuotePublishing = {
-    mostQuotes: ({ tier }) => quotas.of(tier).quoteBurst,
-    takeQuotes: (caller, count) => quotas.takeQuotes(caller, count),
-    refusal() {
-      const missing = watch.missing(clock.monotonicMs());
-      if (missing !== null) return { code: 'chain_unavailable', message: missing };
-      if (watch.news?.wallet == null) {
-        return {
-          code: 'no_wallet',
-          message: 'No wallet is configured to publish with: set walletKey or walletKeyFile',
-        };
-      }
-      const { news } = watch;
-      const stale = news.chains.settlement.stale ?? news.chains.stream.stale ?? news.refusal;
-      return stale === null ? null : { code: delayCode(stale), message: stale };
-    },
-    submit: (caller, quotes, areOperators = false) =>
-      orUnreachable(call('publish', [caller, quotes, areOperators], REPEATABLE)),
-    dryRun: (quotes) => orUnreachable(call('dryRun', [quotes], REPEATABLE)),
-  };
-  const hasWallet = (): boolean => watch.news?.wallet !== null;
-  const optionServices: OptionServices = {
-    deployments: {
-      refusal,
-      hasWallet,
-      deploy: (caller, terms) => orUnreachable(call('deploy', [caller, terms], REPEATABLE)),
-    },
-    settlements: {
-      refusal,
-      hasWallet,
-      settle: (caller, terms) => orUnreachable(call('settle', [caller, terms], REPEATABLE)),
-      exercise: (caller, terms) => orUnreachable(call('exercise', [caller, terms], REPEATABLE)),
-      annihilate: (caller, terms) => orUnreachable(call('annihilate', [caller, terms], REPEATABLE)),
-    },
-    trading: {
-      refusal,
-      hasWallet,
-      // Whether a fill or a trade was carried out, nobody knows after a failover: it is not repeated.
-      fill: (caller, fills) => orUnreachable(call('fillQuotes', [caller, fills], false)),
-      cancel: (caller, quoteIds) => orUnreachable(call('cancelQuotes', [caller, quoteIds], REPEATABLE)),
-      approve: (caller, approvals) => orUnreachable(call('approve', [caller, approvals], REPEATABLE)),
-      tradeWithVault: (caller, order) => orUnreachable(call('vaultTrade', [caller, order], false)),
-      sign: (quotes) => orUnreachable(call('signQuotes', [quotes], REPEATABLE)),
-    },
-    vaults: { hasWallet, quote: (trade) => orUnreachable(call('vaultQuote', [trade], REPEATABLE)) },
-  };
-  const rfqs: CoreRfqs = {
-    poolAddressOf: (poolKey) => call('poolAddressOf', [poolKey], REPEATABLE).catch(() => 'UNAVAILABLE'),
-    publish: (rfq, owner) => call('publishRfq', [rfq, owner], false).catch(() => 'BUSY'),
-    open: (request) => call('openRfq', [request], false).catch(() => ({ type: 'REFUSED', why: 'BUSY' })),
-    cancel: (owner, id) => call('cancelRfq', [owner, id], REPEATABLE).catch(() => 'BUSY'),
-  };
-  /** A signature is sent to one leader alone: the next one would refuse the nonce, if the first has carried it out. */
-  const withdrawing =
-    (name: 'withdrawQuotes' | 'restoreQuotes'): QuoteWithdrawals['withdraw'] =>
-    (request) =>
-      orNotNow(call(name, [request], request.consent === 'PROVEN'));
+  const chains = watch.chains(() => replica.at.seq);
   return {
     records: { onEvents: (listener) => replica.onRecords(listener), whenDurable: () => null },
     time,
     chains,
-    publishing,
-    protections: {
-      // A signature counts once, so that it is sent to one leader alone; a timer is set the same each time.
-      ask: (request) => orNotNow(call('protect', [request], request.type === 'TIMER')),
-    },
-    withdrawals: { withdraw: withdrawing('withdrawQuotes'), restore: withdrawing('restoreQuotes') },
-    optionServices,
-    rfqs,
+    publishing: remotePublishing(call, watch, chains, quotas, clock),
+    ...remoteProtection(call, watch),
+    optionServices: remoteOptions(call, watch),
+    rfqs: remoteRfqs(call),
     settlement: {
       async multicall(calls) {
-        const answers = await call('multicall', [calls], REPEATABLE).catch((error: unknown) => {
-          if (error instanceof NoLeader) return null;
-          throw error;
-        });
+        const answers = await unlessNoLeader(call('multicall', [calls], REPEATABLE), null);
         if (answers === null) throw new RpcUnreachable('the leader of the cluster has no answer of the chain');
         return answers;
       },
@@ -247,15 +190,18 @@ export function openGatewayCore(
       options: (wallet) => orUnreachable(call('optionBalances', [wallet], REPEATABLE)),
     },
     past: {
-      ask: (request) => call('past', [request], REPEATABLE).then(receivedAnswer, () => ({ type: 'BUSY' })),
+      async ask(request) {
+        const answer = await unlessNoLeader(call('past', [request], REPEATABLE), { type: 'BUSY' });
+        return receivedAnswer(answer);
+      },
     },
     proofs: {
       // After a failover a nonce may be spent or not: the client asks for another.
-      spend: (use) => call('spendNonce', [use], false).catch(unlessNoLeader),
-      prove: (keyId, address) => call('proveAddress', [keyId, address], REPEATABLE).catch(unlessNoLeader),
-      signOut: (session) => call('signOut', [session], REPEATABLE).catch(unlessNoLeader),
-      addSelfKey: (added) => call('addSelfKey', [added], REPEATABLE).catch(unlessNoLeader),
-      noteUses: (uses) => call('noteKeyUses', [uses], REPEATABLE).catch(unlessNoLeader),
+      spend: (use) => unlessNoLeader(call('spendNonce', [use], false), 'UNAVAILABLE'),
+      prove: (keyId, address) => unlessNoLeader(call('proveAddress', [keyId, address], REPEATABLE), 'UNAVAILABLE'),
+      signOut: (session) => unlessNoLeader(call('signOut', [session], REPEATABLE), 'UNAVAILABLE'),
+      addSelfKey: (added) => unlessNoLeader(call('addSelfKey', [added], REPEATABLE), 'UNAVAILABLE'),
+      noteUses: (uses) => unlessNoLeader(call('noteKeyUses', [uses], REPEATABLE), 'UNAVAILABLE'),
     },
     operatorAddress: () => watch.news?.wallet ?? null,
     ready,
@@ -263,7 +209,7 @@ export function openGatewayCore(
       seq: () => replica.engine.seq,
       reaches: (seq) => replica.showsEvent(seq),
     },
-    refusal,
+    refusal: () => watch.refusal(),
     start: () => undefined,
     endWaits: () => undefined,
     stop() {
@@ -272,5 +218,99 @@ export function openGatewayCore(
       replica.stop();
       return Promise.resolve();
     },
+  };
+}
+
+/** Publishing by the leader's wallet. */
+export function remotePublishing(
+  call: LeaderCall,
+  watch: LeaderWatch,
+  chains: ChainsView,
+  quotas: Pick<Quotas, 'of' | 'takeQuotes'>,
+  clock: Pick<Clock, 'monotonicMs'>,
+): QuotePublishing {
+  return {
+    mostQuotes: ({ tier }) => quotas.of(tier).quoteBurst,
+    takeQuotes: (caller, count) => quotas.takeQuotes(caller, count),
+    refusal() {
+      const nowMs = clock.monotonicMs();
+      const missing = watch.missing(nowMs);
+      if (missing !== null) return { code: 'chain_unavailable', message: missing };
+      if (!watch.hasWallet()) {
+        return {
+          code: 'no_wallet',
+          message: 'No wallet is configured to publish with: set walletKey or walletKeyFile',
+        };
+      }
+      const delay = staleness(chains, nowMs) ?? watch.refusal();
+      return delay === null ? null : { code: delayCode(delay), message: delay };
+    },
+    submit: (caller, quotes, areOperators = false) =>
+      orUnreachable(call('publish', [caller, quotes, areOperators], REPEATABLE)),
+    dryRun: (quotes) => orUnreachable(call('dryRun', [quotes], REPEATABLE)),
+  };
+}
+
+/** What the leader's wallet does on the settlement chain. */
+export function remoteOptions(call: LeaderCall, watch: LeaderWatch): OptionServices {
+  const hasWallet = (): boolean => watch.hasWallet();
+  const { stale } = watch.chain('settlement');
+  /** For what has to be read from the chain before it counts. */
+  const staleOrRefusal = (): string | null => stale() ?? watch.refusal();
+  return {
+    deployments: {
+      refusal: staleOrRefusal,
+      hasWallet,
+      deploy: (caller, terms) => orUnreachable(call('deploy', [caller, terms], REPEATABLE)),
+    },
+    settlements: {
+      refusal: () => watch.refusal(),
+      hasWallet,
+      settle: (caller, terms) => orUnreachable(call('settle', [caller, terms], REPEATABLE)),
+      exercise: (caller, terms) => orUnreachable(call('exercise', [caller, terms], REPEATABLE)),
+      annihilate: (caller, terms) => orUnreachable(call('annihilate', [caller, terms], REPEATABLE)),
+    },
+    trading: {
+      refusal: staleOrRefusal,
+      hasWallet,
+      // Whether a fill or a trade was carried out, nobody knows after a failover: it is not repeated.
+      fill: (caller, fills) => orUnreachable(call('fillQuotes', [caller, fills], false)),
+      cancel: (caller, quoteIds) => orUnreachable(call('cancelQuotes', [caller, quoteIds], REPEATABLE)),
+      approve: (caller, approvals) => orUnreachable(call('approve', [caller, approvals], REPEATABLE)),
+      tradeWithVault: (caller, order) => orUnreachable(call('vaultTrade', [caller, order], false)),
+      sign: (quotes) => orUnreachable(call('signQuotes', [quotes], REPEATABLE)),
+    },
+    vaults: { hasWallet, quote: (trade) => orUnreachable(call('vaultQuote', [trade], REPEATABLE)) },
+  };
+}
+
+/** Requests for quotes, which the leader writes. */
+export function remoteRfqs(call: LeaderCall): CoreRfqs {
+  return {
+    poolAddressOf: (poolKey) => unlessNoLeader(call('poolAddressOf', [poolKey], REPEATABLE), 'UNAVAILABLE'),
+    publish: (rfq, owner) => unlessNoLeader(call('publishRfq', [rfq, owner], false), 'BUSY'),
+    open: (request) => unlessNoLeader(call('openRfq', [request], false), { type: 'REFUSED', why: 'BUSY' }),
+    cancel: (owner, id) => unlessNoLeader(call('cancelRfq', [owner, id], REPEATABLE), 'BUSY'),
+  };
+}
+
+/** Withdrawals and timers, which the leader writes. The chain has no part in them. */
+function remoteProtection(call: LeaderCall, watch: LeaderWatch): Pick<Core, 'protections' | 'withdrawals'> {
+  const orNotNow = async <Result>(
+    asked: Promise<Result>,
+  ): Promise<Result | { readonly type: 'NOT_NOW'; readonly refusal: string }> => {
+    const result = await unlessNoLeader(asked, null);
+    if (result !== null) return result;
+    return { type: 'NOT_NOW', refusal: watch.refusal() ?? 'the leader of the cluster gives no answer' };
+  };
+  /** A signature is sent to one leader alone: the next one would refuse the nonce, if the first has carried it out. */
+  const withdrawing =
+    (name: 'withdrawQuotes' | 'restoreQuotes'): QuoteWithdrawals['withdraw'] =>
+    (request) =>
+      orNotNow(call(name, [request], request.consent === 'PROVEN'));
+  return {
+    // A signature counts once, so that it is sent to one leader alone; a timer is set the same each time.
+    protections: { ask: (request) => orNotNow(call('protect', [request], request.type === 'TIMER')) },
+    withdrawals: { withdraw: withdrawing('withdrawQuotes'), restore: withdrawing('restoreQuotes') },
   };
 }

@@ -23,6 +23,8 @@ export function leaderCalls(
   };
   return {
     async publish(...args: Parameters<typeof publishing.submit>): Promise<PublishResult> {
+      // A gateway resends to a new leader, which would pay again for what it has not read from the chain yet.
+      if (publishing.refusal()?.code === 'chain_unavailable') return { type: 'CHAIN_UNREACHABLE' };
       const result = await publishing.submit(...args);
       if (result.type !== 'ANSWERED') return result;
       const items = result.items.map((item) => (item.type === 'FAILED' ? item : { ...item, order: plain(item.order) }));

@@ -1,15 +1,25 @@
 import t from 'tap';
-import { LeaderWatch } from '../../src/app/gateway-core.js';
+import { UNREAD } from '../../src/app/core.js';
+import {
+  type LeaderCall,
+  LeaderWatch,
+  remoteOptions,
+  remotePublishing,
+  remoteRfqs,
+} from '../../src/app/gateway-core.js';
+import { NoLeader } from '../../src/cluster/calls.js';
 import type { LeaderNews } from '../../src/cluster/members.js';
+import { Quotas } from '../../src/quota/rate-limits.js';
+import { tierQuotas } from '../../src/config/limits.js';
 import { ManualClock } from '../system/manual-clock.js';
 
 const block = (blockNumber: number) =>
   ({ blockNumber, blockHash: `0x${blockNumber.toString(16).padStart(64, '0')}` }) as const;
 
-function news(seq: number, readTo: number): LeaderNews {
+function news(seq: number, readTo: number, changes: Partial<LeaderNews> = {}): LeaderNews {
   const chain = { head: null, stale: null, failure: null, readTo: block(readTo) };
   const leader = { member: 'a', term: 1, group: 0, engineMs: 0, caughtUp: true, refusal: null, wallet: null };
-  return { ...leader, seq, chains: { settlement: chain, stream: chain } };
+  return { ...leader, seq, chains: { settlement: chain, stream: chain }, ...changes };
 }
 
 t.test('a block counts as read once the book here has the events that the leader had then', (t) => {
@@ -22,4 +32,78 @@ t.test('a block counts as read once the book here has the events that the leader
   t.strictSame(watch.readTo('settlement', 11), block(7));
   t.strictSame(watch.readTo('settlement', 12), block(8));
   t.end();
+});
+
+const WALLET = '0x00000000000000000000000000000000000000aa';
+const LEASE_MS = 1_000;
+
+/** What a gateway says of itself after that news. */
+function hearing(heard: LeaderNews) {
+  const clock = new ManualClock();
+  const watch = new LeaderWatch(clock, LEASE_MS);
+  watch.heard(heard);
+  const call: LeaderCall = () => Promise.reject(new NoLeader('not called'));
+  const quotas = new Quotas(tierQuotas, 1, () => undefined);
+  const publishing = remotePublishing(
+    call,
+    watch,
+    watch.chains(() => heard.seq),
+    quotas,
+    clock,
+  );
+  const { deployments, settlements, trading } = remoteOptions(call, watch);
+  const refusals = () => ({
+    publishing: publishing.refusal(),
+    deployments: deployments.refusal(),
+    settlements: settlements.refusal(),
+    trading: trading.refusal(),
+  });
+  return { clock, refusals };
+}
+
+t.test('a gateway publishes nothing before its leader has read the chains', (t) => {
+  const free = { deployments: null, settlements: null, trading: null };
+  const { refusals } = hearing(news(1, 1, { wallet: WALLET, caughtUp: false }));
+  t.strictSame(refusals(), { ...free, publishing: { code: 'chain_unavailable', message: UNREAD } });
+  t.strictSame(hearing(news(1, 1, { wallet: WALLET })).refusals(), { ...free, publishing: null });
+  t.end();
+});
+
+t.test('a gateway refuses what a service of its own would: where a chain is stale, and where the log is full', (t) => {
+  const { chains } = news(1, 1);
+  const settlement = { ...chains.settlement, stale: 'no block for 60 s' };
+  const stale = hearing(news(1, 1, { wallet: WALLET, chains: { ...chains, settlement } }));
+  t.strictSame(stale.refusals(), {
+    publishing: { code: 'chain_unavailable', message: 'no block for 60 s' },
+    deployments: 'no block for 60 s',
+    settlements: null,
+    trading: 'no block for 60 s',
+  });
+  const full = hearing(news(1, 1, { wallet: WALLET, refusal: 'STORAGE_FULL' }));
+  t.strictSame(full.refusals(), {
+    publishing: { code: 'storage_full', message: 'STORAGE_FULL' },
+    deployments: 'STORAGE_FULL',
+    settlements: 'STORAGE_FULL',
+    trading: 'STORAGE_FULL',
+  });
+  full.clock.advance(2 * LEASE_MS);
+  const missing = 'the cluster has no leader: no news for 2 s';
+  t.strictSame(full.refusals(), {
+    publishing: { code: 'chain_unavailable', message: missing },
+    deployments: missing,
+    settlements: missing,
+    trading: missing,
+  });
+  t.end();
+});
+
+t.test('a request for quotes is refused as busy without a leader, and a fault of the leader is one here', async (t) => {
+  const asked = (error: Error) => {
+    const rfqs = remoteRfqs(() => Promise.reject(error));
+    const rfq = { poolAddress: WALLET, side: 'ask', size: 1n, taker: WALLET, body: '{}' } as const;
+    return [rfqs.publish(rfq, null), rfqs.cancel('key', 'id')];
+  };
+  t.strictSame(await Promise.all(asked(new NoLeader('deposed'))), ['BUSY', 'BUSY']);
+  const fault = new Error('Internal error of the leader');
+  for (const answer of asked(fault)) await t.rejects(answer, fault);
 });

@@ -1,7 +1,17 @@
+import pino from 'pino';
 import t from 'tap';
-import { answerMs } from '../../src/app/leader-calls.js';
-import { limits } from '../../src/config/limits.js';
+import { answerMs, leaderCalls } from '../../src/app/leader-calls.js';
+import { openLocalCore } from '../../src/app/local-core.js';
+import { KeyStore } from '../../src/auth/key-store.js';
+import { LocalProofStore } from '../../src/auth/proof-store.js';
+import { limits, tierQuotas } from '../../src/config/limits.js';
 import { settingTable } from '../../src/config/setting-table.js';
+import { Quotas } from '../../src/quota/rate-limits.js';
+import { systemClock, systemRandom } from '../../src/system/clock.js';
+import { MemoryKeyFiles } from '../auth/memory-key-files.js';
+import { Market } from '../chain/dev/market.js';
+import { httpRpc, newEngine, newOperator } from '../chain/following.js';
+import { MemoryJournal } from '../engine/memory-journal.js';
 
 t.test('a gateway waits for a publication longer than the leader may', async (t) => {
   const { maximum } = settingTable.publishTimeoutMs.schema as { readonly maximum?: number };
@@ -12,3 +22,43 @@ t.test('a gateway gives a call that reads less time than one that sends transact
   t.equal(answerMs('vaultQuote', limits), limits.clusterCallMs);
   t.equal(answerMs('settle', limits), limits.clusterTransactMs);
 });
+
+t.test(
+  'a leader pays for nothing before it has read the chains: what it is sent may be published already',
+  async (t) => {
+    const market = await Market.open(t);
+    const rpc = httpRpc([market.chain.rpcUrl]);
+    const common = { clock: systemClock, random: systemRandom, limits: { ...limits, chainPollMs: 20 } };
+    const onFault = (error: unknown): void => void t.error(error);
+    const core = await openLocalCore(
+      {
+        ...common,
+        profile: market.chain.profile,
+        rpc: { settlement: rpc, stream: rpc },
+        operator: newOperator(market.operator.privateKey),
+        engine: newEngine(),
+        journal: new MemoryJournal(),
+        logger: pino({ level: 'silent' }),
+        metrics: null,
+        onFault,
+      },
+      new Quotas(tierQuotas, 1, () => undefined),
+      onFault,
+    );
+    t.teardown(() => core.stop());
+    const keys = await KeyStore.open({ ...common, files: new MemoryKeyFiles(), cacheSize: 1 });
+    t.teardown(() => keys.close());
+    const leader = leaderCalls(core, 1 << 20, new LocalProofStore(keys, systemClock, limits));
+    const { pool, ...offer } = await market.sign(market.pool('testWETH', 1800n, true));
+    const publish = () => leader.publish({ id: 'key', tier: 'paid' }, [{ ...offer, poolKey: pool.poolKey }]);
+    const spent = () => market.client.getTransactionCount({ address: market.operator.address });
+    const before = await spent();
+
+    t.strictSame(await publish(), { type: 'CHAIN_UNREACHABLE' });
+    t.equal(await spent(), before);
+    core.start();
+    await core.ready;
+    t.match(await publish(), { type: 'ANSWERED', items: [{ type: 'CREATED' }] });
+    t.equal(await spent(), before + 1);
+  },
+);
