@@ -54,7 +54,7 @@ t.test('http and ws know neither each other nor what lies behind the ports', asy
 });
 
 t.test('the past is read from the log without the edges, which ask for it', async (t) => {
-  const known = ['past', 'auth', 'chain', 'engine', 'feed', 'persistence', 'wire', 'node:worker_threads'];
+  const known = ['past', 'auth', 'chain', 'engine', 'feed', 'persistence', 'system', 'wire', 'node:worker_threads'];
   t.strictSame(
     offenders(({ from, to }) => from === 'past' && !known.includes(to)),
     [],

@@ -5,7 +5,7 @@ import { intentFileName, IntentLog } from '../chain/wallet/intent-log.js';
 import type { Limits } from '../config/limits.js';
 import type { Settings } from '../config/setting-table.js';
 import type { Hex } from '../engine/quote.js';
-import { DAY_MS } from '../feed/past-fills.js';
+import { DAY_MS } from '../system/timers.js';
 import {
   type Disk,
   isDiskFull,

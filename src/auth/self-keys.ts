@@ -1,6 +1,7 @@
 import Type, { type Static } from 'typebox';
 import { compile } from '../wire/validation.js';
 import { KeyRecord, parseKeyFile, ProofRecord } from './key-file.js';
+import { DAY_MS } from '../system/timers.js';
 
 /** A key that its holder created by a sign-in. */
 export const SelfKeyRecord = Type.Object(
@@ -43,8 +44,6 @@ export interface SelfKeyLimits {
   /** Days without a use after which a key expires. */
   readonly selfKeyUnusedDays: number;
 }
-
-const DAY_MS = 86_400_000;
 
 export function isLongUnused(usedAtMs: number, nowMs: number, days: number): boolean {
   return usedAtMs + days * DAY_MS <= nowMs;

@@ -1,13 +1,11 @@
 import type { EngineEvent } from '../engine/event.js';
 import type { Clock } from '../engine/ports.js';
 import type { Hex, Pool } from '../engine/quote.js';
-import { yieldToEventLoop } from '../system/timers.js';
+import { DAY_MS, yieldToEventLoop } from '../system/timers.js';
 import { type EventHistory, missingThrough, type TimedEvent } from './event-history.js';
 import { FillWindow } from './fill-window.js';
 import type { Tickers } from './tickers.js';
 import { TradeVolume } from './trade-volume.js';
-
-export const DAY_MS = 24 * 60 * 60_000;
 
 export interface PastFillsOptions {
   readonly history: EventHistory;

@@ -1,7 +1,6 @@
 import type { TradeRecorded, TradesUndone } from '../engine/event.js';
 import type { Hex, Pool } from '../engine/quote.js';
-
-const DAY_SECONDS = 86_400;
+import { DAY_SECONDS } from '../system/timers.js';
 
 interface CountedTrade {
   readonly blockNumber: number;

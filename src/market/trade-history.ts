@@ -4,12 +4,10 @@ import { type EventHistory, missingThrough, type TimedEvent } from '../feed/even
 import type { Logger } from '../persistence/disk/disk.js';
 import { TradeVolume } from '../feed/trade-volume.js';
 import type { TradeFiles, TradeLogEvent, TradePoint } from '../persistence/trades/trade-files.js';
-import { yieldToEventLoop } from '../system/timers.js';
+import { DAY_MS, DAY_SECONDS, yieldToEventLoop } from '../system/timers.js';
 import type { TradeRecorder } from './trade-recorder.js';
 import { OlderTrades, type OlderTradesLimits } from './older-trades.js';
 import { comparePlaces, type PlacedTrade, type TradeFilter, type TradePlace, TradeStore } from './trade-store.js';
-
-const DAY_SECONDS = 86_400;
 
 export interface TradeHistoryLimits extends OlderTradesLimits {
   readonly tradesKept: number;
@@ -185,7 +183,7 @@ export class TradeHistory {
     history: Pick<EventHistory, 'readSince' | 'since'>,
     start: TradeHistoryStart,
   ): ReturnType<TradeFiles['read']> {
-    const sinceMs = start.tsMs - this.#limits.tradeDays * DAY_SECONDS * 1000;
+    const sinceMs = start.tsMs - this.#limits.tradeDays * DAY_MS;
     let first: TimedEvent | undefined;
     for await (const events of history.readSince(sinceMs, start.index)) {
       const [oldest] = events;

@@ -1,6 +1,7 @@
 import type { KeyValueStore } from '../persistence/disk/disk.js';
 import type { Hex } from '../engine/quote.js';
 import type { QuotaHolder, Tier, TierQuotas } from './rate-limits.js';
+import { DAY_MS } from '../system/timers.js';
 
 /** Gas of `OrderbookStream.add`, measured: a part for the transaction, and one for each quote in it. */
 const GAS_PER_TX = 21_800;
@@ -141,8 +142,6 @@ function isUsedOfDay(value: unknown): value is UsedOfDay {
   const { endsMs, used } = Object(value) as Record<string, unknown>;
   return Number.isSafeInteger(endsMs) && Number.isSafeInteger(used);
 }
-
-const DAY_MS = 24 * 60 * 60_000;
 
 /** The amount used in a day, and the end of that day. */
 interface UsedOfDay {

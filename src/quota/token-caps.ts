@@ -1,6 +1,6 @@
 import type { KeyValueStore } from '../persistence/disk/disk.js';
+import { DAY_MS } from '../system/timers.js';
 
-const DAY_MS = 24 * 60 * 60_000;
 /** The name under which the days of all tokens are kept. */
 const KEPT_AS = 'operator tokens';
 

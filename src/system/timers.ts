@@ -1,5 +1,8 @@
 import type { CancelTimer, Clock, Random } from '../engine/ports.js';
 
+export const DAY_SECONDS = 86_400;
+export const DAY_MS = DAY_SECONDS * 1000;
+
 /** For work that is done in pieces: resolves after the event loop has run everything else that is ready. */
 export function yieldToEventLoop(clock: Pick<Clock, 'after'>): Promise<void> {
   return pause(clock, 0);

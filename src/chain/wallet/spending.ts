@@ -4,8 +4,7 @@ import type { Rpc } from '../rpc/rpc-client.js';
 import type { Hex } from '../../engine/quote.js';
 import { readWideQuantity } from '../rpc/rpc-response.js';
 import { IntentNotPersisted, SpendCapReached } from './errors.js';
-
-const DAY_MS = 24 * 60 * 60_000;
+import { DAY_MS } from '../../system/timers.js';
 
 export interface WalletSpendingOptions {
   /** Null: no cap. */
