@@ -14,6 +14,7 @@ import { nodeDiskAt } from '../persistence/disk/node-disk.js';
 import type { Hex } from '../engine/quote.js';
 import { modeBeyondOwner } from '../system/make-directory.js';
 import { multicallLimits } from './chain-wiring.js';
+import { hostOf } from './process.js';
 
 export interface Finding {
   /** `endpoint`, `contracts`, `clock`, `wallet`, `disk`, `files` or `node`. */
@@ -314,11 +315,6 @@ function examineNode(version: string): Finding {
   const message = `Node is ${version}.`;
   if (Number(/^v(\d+)/.exec(version)?.[1]) >= RECOMMENDED_NODE) return ok('node', message);
   return warn('node', message, `Node ${RECOMMENDED_NODE} is the recommended version.`);
-}
-
-/** Paths and queries of endpoints often contain keys. */
-function hostOf(url: string): string {
-  return URL.canParse(url) ? new URL(url).host : 'an endpoint';
 }
 
 function hex(number: number): string {

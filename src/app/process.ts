@@ -10,7 +10,7 @@ import type { Clock } from '../engine/ports.js';
 import type { PageFile } from '../http/static-routes.js';
 import { StatusLine } from './progress.js';
 
-/** Fields that must not reach a log, wherever they stand. */
+/** Fields that must not reach a log: of the line itself, and of each object in it. */
 const SECRETS = ['apiKey', 'key', 'privateKey', 'walletKey', '["x-apikey"]'];
 export const redaction = {
   paths: SECRETS.flatMap((name) => [name, name.startsWith('[') ? `*${name}` : `*.${name}`]),
@@ -169,6 +169,11 @@ export function briefly({ name, message, cause }: Error): string {
   return cause instanceof Error ? `${name}: ${message}: ${cause.message}` : `${name}: ${message}`;
 }
 
+/** All that may be shown of an endpoint: providers put their keys into paths and queries. */
+export function hostOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).host : 'an endpoint';
+}
+
 /** Logs the troubles of JSON-RPC endpoints, for `HttpRpc`. */
 export function endpointTroubles(
   logger: Pick<Logger, 'debug' | 'info' | 'warn'>,
@@ -176,8 +181,6 @@ export function endpointTroubles(
   calmMs: number,
 ): { readonly onError: (error: Error, url: string) => void; readonly onAnswer: (url: string) => void } {
   const troubles = new TroubleLog(clock, calmMs);
-  // Providers put their keys behind the host, so the rest of the URL is not for a log.
-  const hostOf = (url: string): string => new URL(url).host;
   return {
     onError(error, url) {
       const host = hostOf(url);
