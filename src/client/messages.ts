@@ -84,7 +84,7 @@ export interface FeedOffset {
   readonly fromSeq: number;
 }
 
-/** `filter`: the fields to match. `offset` null: start from a snapshot, or from now if the channel keeps no book. */
+/** `filter`: the fields to match. `place` null: start from a snapshot, or from now if the channel keeps no book. */
 export function filterMessage(
   channel: FeedChannel,
   filter: object,

@@ -92,7 +92,7 @@ export function rfqCover(
     for (const { quote, take } of found.legs) {
       const { base, quote: quoteToken, isCallPool, strike } = quote.pool.poolKey;
       const token = (isCallPool ? base : quoteToken).toLowerCase() as Hex;
-      // In 1e-36 tokens; of a put in 1e-54, since its price is a part of the strike.
+      // In 1e-54 tokens. The price of a put is a part of its strike.
       const exact = isCallPool ? take * quote.price * ONE : take * quote.price * strike;
       const paid = side === 'ask' ? (exact + ONE * ONE - 1n) / (ONE * ONE) : -(exact / (ONE * ONE));
       net.set(token, (net.get(token) ?? 0n) + paid);

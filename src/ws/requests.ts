@@ -177,7 +177,7 @@ export class ClientRequests {
     return null;
   }
 
-  /** Closes sockets of that key that follow what it may no longer see. */
+  /** Closes the session if it follows what its key may no longer see. */
   closeUnseen(session: Session, holder: KeyHolder): void {
     if (this.#unseen(session, holder) !== null) {
       session.socket.close(CloseCode.policyViolation, 'The key may no longer see that taker');

@@ -64,7 +64,7 @@ export class Operator {
     return new Deadline(this.clock, this.patienceMs);
   }
 
-  /** Ends when the transaction is mined, or can never be. Charges `payer` once. */
+  /** Ends when the transaction is mined, or can never be. Charges `gasAccount` once. */
   send(request: TxRequest, gasAccount: Pick<GasAccount, 'sent' | 'capped' | 'mined'>): Submission {
     const ended = this.#send(request, gasAccount);
     const end = ended.then(({ outcome }) => outcome);
