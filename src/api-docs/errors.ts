@@ -288,7 +288,7 @@ export const httpErrors: Readonly<Record<number, readonly ErrorDoc<HttpErrorCode
     {
       message: "Every taker's quotes and requests take a key with the scope takers:all",
       code: 'missing_scope',
-      when: 'With `privacy` proven: `taker=*`, or GET /events of RFQ without a taker. Create such a key with `quotebook keys create --scope takers:all`.',
+      when: 'With `privacy` proven: `taker=*`, or GET /events of RFQ without a taker. Create such a key with `quotebook keys create --scope takers:all`. In GET /orders a `provider` that the key has proven will do.',
     },
     {
       message: 'This key has not proven the address of the taker: sign in with it',

@@ -129,6 +129,12 @@ const NOT_PROVEN = failure(
   'taker_not_proven',
 );
 
+const NOT_SHOWN = failure(
+  'With `privacy` proven: the key has not proven the address of the taker, or has no scope for all of them',
+  'taker_not_proven',
+  'missing_scope',
+);
+
 /** A route that spends the operator's gas. */
 const SPENDING = failure(
   '`RATELIMITED`: over a quota, or too many unknown keys; or the wallet has spent its cap. `Retry-After` says for how long',
@@ -370,7 +376,7 @@ export function orderbookDocs(limits: OrderbookDocLimits): RouteDoc[] {
       answers: {
         200: { about: 'Newest first', anyOf: [OrdersResponse, NamedOrdersResponse] },
         304: NOT_MODIFIED,
-        403: NOT_PROVEN,
+        403: NOT_SHOWN,
         ...AS_OF_REFUSALS,
       },
     },
@@ -519,7 +525,7 @@ export function orderbookDocs(limits: OrderbookDocLimits): RouteDoc[] {
       answers: {
         200: { about: 'Newest first', anyOf: [OrdersResponse, NamedOrdersResponse] },
         400: BAD_REQUEST,
-        403: NOT_PROVEN,
+        403: NOT_SHOWN,
       },
     },
     {
@@ -599,11 +605,7 @@ export function orderbookDocs(limits: OrderbookDocLimits): RouteDoc[] {
       answers: {
         200: { about: 'The messages that a connection would have been sent', schema: EventsPage },
         400: badRequest('pool_not_deployed', 'snapshot_too_large'),
-        403: failure(
-          'With `privacy` proven: the key has not proven the address of the taker, or has no scope for all of them',
-          'taker_not_proven',
-          'missing_scope',
-        ),
+        403: NOT_SHOWN,
         503: failure('Too many others read past events; try again', 'busy'),
       },
     },

@@ -53,6 +53,14 @@ export class TakerAccess {
     return taker !== '*' && this.hasProven(viewer, taker);
   }
 
+  /**
+   * Whether the viewer may see what one provider quotes to that taker; `provider` undefined: what every provider does. A
+   * maker may see all its own quotes.
+   */
+  maySeeOfProvider(viewer: Viewer, taker: Hex | '*' | null, provider: Hex | undefined): boolean {
+    return this.maySee(viewer, taker) || (taker === '*' && provider !== undefined && this.hasProven(viewer, provider));
+  }
+
   /** Whether the viewer may see a quote: as its taker, or as the provider that signed it. */
   maySeeQuote(viewer: Viewer, { taker, provider }: { readonly taker: Hex; readonly provider: Hex }): boolean {
     return this.maySee(viewer, taker) || this.hasProven(viewer, provider);

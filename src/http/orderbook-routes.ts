@@ -139,8 +139,8 @@ export function orderbookRoutes(
       if (!query.ok) return refuse(request, 'invalid_parameter', query.errors);
       const asked = query.value as Partial<Record<'chainId' | 'poolAddress', string>>;
       if ((asked.chainId ?? chainId) !== chainId) return wrongChain(request, chainId);
-      const { taker } = query.value as { readonly taker?: Hex | '*' };
-      const refusal = takerRefusal(request, takers, caller, taker);
+      const { taker, provider } = query.value as { readonly taker?: Hex | '*'; readonly provider?: Hex };
+      const refusal = takerRefusal(request, takers, caller, taker, provider);
       if (refusal !== null) return refusal;
       if (ofState !== null) {
         const answer = answerAsOf(request, caller, { past, answers }, query.value, () => ofState(query.value, caller));
@@ -201,7 +201,7 @@ export function orderbookRoutes(
     const query = readBody(request, checkBody, limits.bodyParts);
     if (!query.ok) return refuse(request, query.code, query.error);
     if ((query.value.chainId ?? chainId) !== chainId) return wrongChain(request, chainId);
-    const refusal = takerRefusal(request, takers, caller, query.value.taker);
+    const refusal = takerRefusal(request, takers, caller, query.value.taker, query.value.provider);
     if (refusal !== null) return refusal;
     const pending = book.whenDurable();
     const plan = plannedOrders(query.value, false, caller);
@@ -247,7 +247,8 @@ export function orderbookRoutes(
       handle: reading('/orders', ordersQuery(limits.quoteIdsPerRequest), plannedOrders, (query, caller) => ({
         type: 'ORDERS',
         query: toFilter(query),
-        takers: takers.shownTo(caller),
+        // That the caller may see every taker's was decided before.
+        takers: query.taker === '*' ? null : takers.shownTo(caller),
         isPage: query.limit !== undefined,
         fields: query.fields ?? null,
       })),

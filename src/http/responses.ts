@@ -231,14 +231,15 @@ export function noOperatorScope(request: NetRequestHead): NetResponse {
   );
 }
 
-/** The refusal of a request for what is private to a taker; null: the caller may see it. */
+/** The refusal of a request for what is private to a taker, of one provider or of all; null: the caller may see it. */
 export function takerRefusal(
   request: NetRequestHead,
   takers: TakerAccess,
   caller: Parameters<TakerAccess['maySee']>[0],
   taker: Hex | '*' | undefined,
+  provider?: Hex,
 ): NetResponse | null {
-  if (takers.maySee(caller, taker ?? null)) return null;
+  if (takers.maySeeOfProvider(caller, taker ?? null, provider)) return null;
   if (taker === '*') {
     return refuse(request, 'missing_scope', "Every taker's quotes and requests take a key with the scope takers:all");
   }

@@ -1,6 +1,7 @@
 import Type, { type Static } from 'typebox';
 import {
   Address,
+  AddressOrAll,
   ChainId,
   closed,
   Hash,
@@ -256,7 +257,7 @@ function orderFilters(maxQuoteIds: number) {
     size: Type.Optional(Uint256),
     side: Type.Optional(SideText),
     provider: Type.Optional(Address),
-    taker: Type.Optional(Address),
+    taker: Type.Optional(AddressOrAll),
     quoteIds: Type.Optional(
       Type.Array(Type.String({ description: 'Id of a quote; any other text names none.' }), {
         minItems: 1,

@@ -112,6 +112,9 @@ export function closed<const P extends Record<string, TSchema>>(properties: P, o
   return Type.Object(properties, { ...options, additionalProperties: false });
 }
 
+/** `*` is everyone: public quotes and every taker's private ones. */
+export const AddressOrAll = Type.Unsafe<`0x${string}` | '*'>(Type.String({ pattern: '^(0x[a-fA-F0-9]{40}|[*])$' }));
+
 /** Name of an option, as `instrument` has it. */
 export const InstrumentName = Type.String({
   pattern: '^[0-9A-Za-z.-]{1,250}$',

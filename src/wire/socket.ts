@@ -2,6 +2,7 @@ import Type, { type Static, type TObject, type TSchema } from 'typebox';
 import { OrderbookQuote, PoolKeyJson, postQuotesBody } from './orderbook.js';
 import {
   Address,
+  AddressOrAll,
   ChainId,
   closed,
   InstrumentName,
@@ -21,9 +22,6 @@ const NoBody = Type.Optional(Type.Null());
 /** `RFQ` is the requests for quotes, `QUOTES` what happens to quotes. */
 export const Channel = Type.Enum(['QUOTES', 'RFQ'], { type: 'string' });
 export type Channel = Static<typeof Channel>;
-
-/** `*` is everyone: public quotes and every taker's private ones. */
-const AddressOrAll = Type.Unsafe<`0x${string}` | '*'>(Type.String({ pattern: '^(0x[a-fA-F0-9]{40}|[*])$' }));
 
 /** What both QUOTES and RFQ are filtered by, in every protocol. */
 export const filterFields = {

@@ -6,6 +6,7 @@ import { signWithdrawal } from '../../src/client/sign-withdrawal.js';
 import { limits } from '../../src/config/limits.js';
 import type { Hex } from '../../src/engine/quote.js';
 import type { VerifyResult } from '../../src/wire/auth.js';
+import type { OrdersResponse } from '../../src/wire/orderbook.js';
 import { OrderbookClient } from '../../src/client/node.js';
 import type { SocketConstructor } from '../../src/client/ports.js';
 import { Market, ONE } from '../chain/dev/market.js';
@@ -231,7 +232,10 @@ const routes: Readonly<Record<string, Entry>> = {
     { query: `quoteIds=${hidden.quoteId}`, shownTo: BOTH },
     { query: `quoteIds=${hidden.quoteId}&${ofPrivate}`, shownTo: BOTH },
     { query: `chainId=${chainId}&provider=${makerAddress}`, shownTo: [] },
-    ...pasts.flatMap((past) => [
+    { query: `${inPool}&taker=*`, shownTo: ['all'] },
+    { query: `${inPool}&taker=*&provider=${makerAddress}`, shownTo: ['all'] },
+    ...pasts.flatMap((past): readonly Probe[] => [
+      { query: `${inPool}&taker=*&provider=${makerAddress}&${past}`, shownTo: ['all'] },
       { query: `${inPool}&${ofPrivate}&${past}`, shownTo: BOTH },
       { query: `quoteIds=${hidden.quoteId}&${past}`, shownTo: BOTH },
     ]),
@@ -256,6 +260,7 @@ const routes: Readonly<Record<string, Entry>> = {
       shownTo: BOTH,
     },
     { body: { chainId, poolAddress: pool.poolAddress, provider: makerAddress }, shownTo: [] },
+    { body: { chainId, provider: makerAddress, taker: '*' }, shownTo: ['all'] },
   ],
   'GET /trades': 'fills are facts of the chain, and this taker has none',
   'GET /candles': 'fills are facts of the chain, and this taker has none',
@@ -281,6 +286,7 @@ const routes: Readonly<Record<string, Entry>> = {
     { query: `channel=QUOTES&fromSeq=0&${inPool}&side=ask&provider=${makerAddress}`, shownTo: [] },
     { query: `channel=RFQ&fromSeq=0&${inPool}&${ofPrivate}&side=ask&${size}`, shownTo: BOTH },
     { query: 'channel=TRADES&fromSeq=0', shownTo: [] },
+    { query: `channel=TRADES&fromSeq=0&instrument=${instrument}`, shownTo: [] },
   ],
   'GET /quotes/withdrawn': [
     { query: `chainId=${chainId}&provider=${makerAddress}`, shownTo: BOTH },
@@ -390,7 +396,7 @@ const inputs: Readonly<Record<string, string>> = {
   'POST /orders/query': 'chainId cursor fields limit poolAddress provider quoteIds side size taker',
   'GET /quotes/withdrawn': 'chainId cursor limit poolAddress provider',
   'GET /tickers': 'asOfBlock asOfSeq asOfTime chainId fields',
-  'GET /events': 'chainId channel depth epoch fromSeq poolAddress provider side size taker',
+  'GET /events': 'chainId channel depth epoch fromSeq instrument poolAddress provider side size taker',
   'GET /book/{pool}': 'asOfBlock asOfSeq asOfTime chainId depth pool',
   'GET /book/{pool}/proof': 'chainId pool seq',
   'POST /rfqs': 'anonymous chainId clientId legs makers minQuotes taker validUntil',
@@ -786,6 +792,22 @@ await t.test("an account's orders have its private quotes for the keys that have
   t.ok((await idsOf(ofMaker, makerAddress)).includes(hidden.quoteId));
   t.strictSame(await idsOf(ofMaker, operatorAddress), []);
   t.strictSame(await idsOf(desk, makerAddress), []);
+});
+
+await t.test('a maker that has proven its address lists all its quotes, as of the past, too', async (t) => {
+  const { key } = await keys.create('paid', 'own quotes');
+  const ofMaker = await known(key);
+  const own = `/orders?chainId=${chainId}&provider=${makerAddress}&taker=*`;
+  const paths = [own, ...pasts.map((past) => `${own}&${past}`)];
+  for (const path of paths) t.match(await ofMaker.get(path), { status: 403, body: { message: /takers:all/ } }, path);
+  await signIn(ofMaker, 'key', privateKeyToAccount(market.maker.privateKey));
+  for (const path of paths) {
+    const { body } = await ofMaker.get(path);
+    const ids = (body as unknown as OrdersResponse).validQuotes.map(({ quoteId }) => quoteId);
+    t.ok(ids.includes(hidden.quoteId), path);
+  }
+  const ofOther = `/orders?chainId=${chainId}&provider=${operatorAddress}&taker=*`;
+  t.match(await ofMaker.get(ofOther), { status: 403 });
 });
 
 await t.test('a client that signs in follows private quotes, also after a lost connection', async (t) => {

@@ -96,3 +96,16 @@ await t.test('all quotes are cancelled that the key may see: private ones with t
   t.equal((await trader(ofMakers, market.maker).cancelAll({ poolAddress: pool.poolAddress })).length, 1);
   t.strictSame(await live(), []);
 });
+
+await t.test('a maker that has signed in lists and cancels all its quotes, private ones too', async (t) => {
+  const client = await connect(t);
+  const pool = market.pool('WBTC', 30_000n, true);
+  const ids = [await post(client, pool, ONE / 20n, true), await post(client, pool, ONE / 10n, false)];
+  const own = { provider: maker.address, poolAddress: pool.poolAddress, taker: '*' } as const;
+  await t.rejects(client.rest.orders(own), { name: 'ApiError', code: 'missing_scope' });
+  await client.signIn({ account: maker });
+  const listed = async () => (await client.rest.orders(own)).validQuotes;
+  t.same(new Set((await listed()).map(({ quoteId }) => quoteId)), new Set(ids));
+  t.equal((await trader(client, market.maker).cancelAll({ poolAddress: pool.poolAddress })).length, 1);
+  t.strictSame(await listed(), []);
+});

@@ -189,17 +189,17 @@ t.test('a maker cancels some quotes, then all of them, private and unfunded ones
   const [call, put] = [market.pool('testWETH', 1600n, true), market.pool('testWETH', 1600n, false)];
   const own = trader(client, maker);
   const [first = '0x'] = await post(client, call, {}, {}, { taker: market.taker.address });
-  await post(client, put, { isBuy: true });
+  await post(client, put, { isBuy: true }, { isBuy: true, taker: market.taker.address });
   t.equal((await own.cancel([{ poolAddress: call.poolAddress, quoteId: first }])).length, 1);
   const live = async () => {
     const taker = market.taker.address;
     const found = await Promise.all([call, put].map(({ poolAddress }) => client.rest.orders({ poolAddress, taker })));
     return found.map(({ validQuotes, invalidQuotes }) => validQuotes.length + invalidQuotes.length);
   };
-  t.strictSame(await live(), [2, 1]);
+  t.strictSame(await live(), [2, 2]);
   await market.approve(maker.address, market.token('USDC'), chain.contracts.erc20Router, 0n);
   await own.cancelAll({ poolAddress: call.poolAddress });
-  t.strictSame(await live(), [0, 1]);
+  t.strictSame(await live(), [0, 2]);
   await own.cancelAll();
   await market.approve(maker.address, market.token('USDC'), chain.contracts.erc20Router);
   t.strictSame(await live(), [0, 0]);

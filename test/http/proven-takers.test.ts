@@ -2,12 +2,13 @@ import t from 'tap';
 import { TakerAccess } from '../../src/auth/taker-access.js';
 import type { Caller } from '../../src/http/router.js';
 import type { OrdersResponse } from '../../src/wire/orderbook.js';
-import { address, enter, newEngine, POOL, quoteIdOf, sampleQuote, START, TAKER } from '../engine/samples.js';
+import { address, enter, newEngine, MAKER, POOL, quoteIdOf, sampleQuote, START, TAKER } from '../engine/samples.js';
 import { ask, requestOf } from './ask-route.js';
 import { CHAIN_ID, orderbookOver } from './orderbook-over.js';
 
 const proven: Caller = { id: 'proven', tier: 'free', proven: [TAKER] };
 const stranger: Caller = { id: 'stranger', tier: 'free', proven: [address(0x77)] };
+const maker: Caller = { id: 'maker', tier: 'free', proven: [MAKER] };
 const all: Caller = { id: 'all', tier: 'free', scopes: ['takers:all'] };
 const engine = newEngine();
 for (const quote of [sampleQuote({ n: 1 }), sampleQuote({ n: 2, taker: TAKER })]) {
@@ -40,6 +41,34 @@ for (const [what, ordersPerTurn] of [
       });
       t.equal((await get(target, all)).status, 200, target);
     }
+  });
+
+  t.test(`all private quotes are in a ${what} answer to the scope, and to their maker`, async (t) => {
+    const ofAll = [quoteIdOf(2), quoteIdOf(1)];
+    const refusal = "Every taker's quotes and requests take a key with the scope takers:all";
+    const ofMaker = `/orders?${about}&taker=*&provider=${MAKER}`;
+    for (let n = 0; n < 3; n++) {
+      t.strictSame(ids(await get(`/orders?${about}&taker=*`, all)), ofAll);
+      t.strictSame(ids(await get(ofMaker, maker)), ofAll);
+      t.strictSame(
+        ids(await get(`/orders?${about}&provider=${MAKER}`, maker)),
+        [quoteIdOf(1)],
+        'as ever without a taker',
+      );
+      for (const [target, caller] of [
+        [`/orders?${about}&taker=*`, maker],
+        [`/orders?${about}&taker=*&provider=${TAKER}`, maker],
+        [ofMaker, stranger],
+        [ofMaker, proven],
+      ] as const) {
+        const refused = await get(target, caller);
+        t.strictSame([refused.status, JSON.parse(refused.text)], [403, { message: refusal }], target);
+      }
+    }
+    const body = { chainId: CHAIN_ID, taker: '*', provider: MAKER.toUpperCase().replace('X', 'x') };
+    const posted = (caller: Caller) => ask(routes, requestOf('POST', '/orders/query', body), caller);
+    t.strictSame(ids(await posted(maker)), ofAll);
+    t.equal((await posted(stranger)).status, 403);
   });
 
   t.test(`a private quote that is named by its id is in a ${what} answer to its taker alone`, async (t) => {

@@ -65,6 +65,7 @@ t.test('GET /orders wants a chain or ids, and takes every filter beside them', a
   const chainId = '42161';
   t.ok(takes(query, { chainId }));
   t.ok(takes(query, { chainId, poolAddress, size: '0', side: 'bid', provider, taker, quoteIds: [quoteId] }));
+  t.ok(takes(query, { chainId, taker: '*' }));
   t.notOk(takes(query, { chainId, pool: poolAddress }));
 });
 

@@ -23,6 +23,10 @@ const edges: Readonly<Record<Name, readonly [good: readonly unknown[], bad: read
     ['abid', 'bids', 'mask', 'asks', 'BID', ''],
   ],
   Address: [[hex(40)], [hex(38), hex(42), `a${hex(40)}`, `0X${hex(40).slice(2)}`, hex(40).replace('a', 'g')]],
+  AddressOrAll: [
+    [hex(40), '*'],
+    ['', '**', `${hex(40)}*`, hex(38)],
+  ],
   InstrumentName: [
     ['WETH-USDC-29JAN27-2000.5-C', 'a'.repeat(250)],
     ['', 'a'.repeat(251), 'a b', 'a/b', 7],

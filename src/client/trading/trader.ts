@@ -7,7 +7,7 @@ import { type ClientClock, systemClock } from '../ports.js';
 import type { QuotedPool } from '../sign-quote.js';
 import { collateralTokenAbi, LONG_ID, SHORT_ID, tradedPoolAbi } from './abi.js';
 import { ContractRefusedError, NotEnoughMeansError, NothingHeldError, RevertedError } from './errors.js';
-import { FeedWatch, liveWithin } from './feed-watch.js';
+import { FeedWatch } from './feed-watch.js';
 import { type FillPlan, type FillTerms, ONE, planFill, type PlannedFill } from './fill-plan.js';
 import { type Call, type TradingWallet, Transactions } from './transactions.js';
 
@@ -176,23 +176,18 @@ export class Trader {
   }
 
   /**
-   * Cancels every quote of the account that the service lists, of all pools or one. Withdrawn quotes, and private ones
-   * without funds at present, are not among them: they can be filled until their deadline, unless `cancel` names them.
-   * Where `privacy` is proven, private quotes are listed to a key with the scope takers:all alone.
+   * Cancels every quote of the account that the service lists, of all pools or one. Withdrawn quotes are not among them:
+   * they can be filled until their deadline, unless `cancel` names them. Where `privacy` is proven, private quotes are
+   * listed to a client that has signed in with the account, or whose key has the scope takers:all.
    */
   async cancelAll({ poolAddress }: { readonly poolAddress?: Hex } = {}): Promise<Transaction[]> {
     const filter = { provider: this.address, ...(poolAddress !== undefined && { poolAddress }) };
-    const followed = this.#options.client.followQuotes({ ...filter, taker: '*' });
-    try {
-      await liveWithin(followed, this.#clock, this.#timeouts.feedMs).catch((error: unknown) => {
-        if (!lacksScope(error)) throw error;
-      });
-      const { validQuotes, invalidQuotes } = await this.#options.client.rest.orders(filter);
-      const all = [...followed.book.all(), ...validQuotes, ...invalidQuotes.map(({ quote }) => quote)];
-      return await this.cancel([...new Map(all.map((quote) => [quote.quoteId, quote])).values()]);
-    } finally {
-      followed.close();
-    }
+    const { rest } = this.#options.client;
+    const { validQuotes, invalidQuotes } = await rest.orders({ ...filter, taker: '*' }).catch((error: unknown) => {
+      if (!lacksScope(error)) throw error;
+      return rest.orders(filter);
+    });
+    return this.cancel([...validQuotes, ...invalidQuotes.map(({ quote }) => quote)]);
   }
 
   /**

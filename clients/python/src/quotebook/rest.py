@@ -162,7 +162,10 @@ class Rest:
         cursor: str | None = None,
         as_of: AsOf | None = None,
     ) -> Orders:
-        """Orders by any mix of filters, newest first. Of `quote_ids` give 40 at a time over a network."""
+        """Orders by any mix of filters, newest first. `taker` "*": also private ones of every taker.
+
+        Of `quote_ids` give 40 at a time over a network.
+        """
         if quote_ids is not None and len(quote_ids) == 0:
             # A query without ids would ask for all.
             empty: Orders = {"validQuotes": [], "invalidQuotes": []}
