@@ -82,11 +82,14 @@ export function durationText(ms: number): string {
     .join(' ');
 }
 
-/** A reason such as InsufficientCollateralBalance or HEARTBEAT_MISSED as words; sentences stay as they are. */
+/**
+ * A reason such as InsufficientCollateralBalance, QuoteOBExpired or HEARTBEAT_MISSED as words; sentences stay as they
+ * are.
+ */
 export function words(reason: string): string {
   if (reason.includes(' ')) return reason;
   if (reason === reason.toUpperCase()) return reason.replaceAll('_', ' ').toLowerCase();
-  return reason.replace(/\B([A-Z])/g, (letter) => ` ${letter.toLowerCase()}`);
+  return reason.replace('OB', '').replace(/\B([A-Z])/g, (letter) => ` ${letter.toLowerCase()}`);
 }
 
 /** When options with this expiration end, such as "expires 08:00 UTC, in 8 d 13 h". */

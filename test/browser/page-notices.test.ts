@@ -6,7 +6,7 @@ import { signRestore, signWithdrawal } from '../../src/client/sign-withdrawal.js
 import type { Hex, Pool } from '../../src/engine/quote.js';
 import { DevActions } from '../chain/dev-actions.js';
 import { documentedPorts } from '../e2e/documented-network.js';
-import { connect, DESKTOP, inPage, until, withPage } from './in-page.js';
+import { connect, DESKTOP, fillIn, inPage, until, withPage } from './in-page.js';
 
 const ONE = 10n ** 18n;
 /** The account whose quotes `MarketMaker` signs. */
@@ -167,6 +167,17 @@ await withPage(async ({ browser, service, maker }) => {
       const { validQuotes } = await client.rest.orders({ provider: own.address });
       await chain.moveTimeTo(Math.max(...validQuotes.map(({ deadline }) => deadline)) + 1);
       await until(page, '#notices', 'has expired. Place it again to stay in the book.');
+    });
+  });
+
+  await t.test('a quote on an option that has expired is not placed', async (t) => {
+    const pool = untouched();
+    await asAccount(t, MAKER, pool, async (page) => {
+      await chain.moveTimeTo(pool.poolKey.maturity);
+      await fillIn(page, { 'quote-ask': '0.05', 'quote-ask-size': '1' });
+      await page.click('#quote-do');
+      await until(page, '#quote-note', 'Quote expired');
+      t.match(await page.textContent('#quote-note'), /^Not placed: /);
     });
   });
 });
