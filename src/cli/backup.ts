@@ -1,7 +1,7 @@
 import { type BackupContext, backUp, checkUpgrade, restoreBackup } from '../app/backup.js';
 import { explainFileError } from '../config/settings.js';
 import { systemClock, systemRandom } from '../system/clock.js';
-import { flagsHelp, parseFlags, settingFlags, settingsFrom, printProblems } from './flags.js';
+import { flagsHelp, type ParsedWords, parseFlags, settingFlags, settingsFrom, printProblems } from './flags.js';
 import {
   type CliCommand,
   type CommandIo,
@@ -46,7 +46,7 @@ export const backupCommand: CliCommand = {
   summary: 'copy a data directory, also while the service runs',
   help: backupHelp,
   run: (words, io, version) =>
-    withDirectory(words, io, async ([target, extra], dataDir) => {
+    withDirectory(words, io, async ({ positionals: [target, extra] }, dataDir) => {
       if (target === undefined || extra !== undefined) throw new UsageError('say `backup TARGET`');
       const { logs } = await backUp(dataDir, target, version, new Date(systemClock.wallMs()), contextOf(io));
       for (const line of logs.map(shownLog)) io.out(line);
@@ -60,7 +60,7 @@ export const restoreCommand: CliCommand = {
   summary: 'copy a backup into an empty data directory',
   help: restoreHelp,
   run: (words, io) =>
-    withDirectory(words, io, async ([source, extra], dataDir) => {
+    withDirectory(words, io, async ({ positionals: [source, extra] }, dataDir) => {
       if (source === undefined || extra !== undefined) throw new UsageError('say `restore BACKUP`');
       const { logs, createdAt } = await restoreBackup(source, dataDir, systemRandom, contextOf(io));
       for (const line of logs.map(shownLog)) io.out(line);
@@ -76,11 +76,10 @@ export const upgradeCommand: CliCommand = {
   summary: 'check whether this version can read a data directory',
   help: upgradeHelp,
   run: (words, io) =>
-    withDirectory(words, io, async ([action, extra], dataDir) => {
+    withDirectory(words, io, async ({ positionals: [action, extra], switches }, dataDir) => {
       if (action !== 'check' || extra !== undefined) throw new UsageError('say `upgrade check`');
       const { files, logs, problems, raised } = await checkUpgrade(dataDir, contextOf(io));
-      if (words.includes('--json'))
-        io.out(JSON.stringify({ ok: problems.length === 0, files, logs, problems, raised }));
+      if (switches.has('json')) io.out(JSON.stringify({ ok: problems.length === 0, files, logs, problems, raised }));
       else {
         for (const line of [...logs.map(shownLog), ...problems]) io.out(line);
         for (const change of raised) io.out(`A start with this version changes formats. ${change}.`);
@@ -111,7 +110,7 @@ function contextOf(io: CommandIo): BackupContext {
 async function withDirectory(
   words: readonly string[],
   io: CommandIo,
-  run: (positionals: readonly string[], dataDir: string) => Promise<number>,
+  run: (parsed: ParsedWords, dataDir: string) => Promise<number>,
 ): Promise<number> {
   const parsed = parseFlags(words, { ...settingFlags(DIRECTORY_SETTINGS), json: 'switch' });
   const result = await settingsFrom(parsed, io);
@@ -121,7 +120,7 @@ async function withDirectory(
   }
   const { dataDir } = result.settings;
   try {
-    return await run(parsed.positionals, dataDir);
+    return await run(parsed, dataDir);
   } catch (error) {
     throw explainFileError(error, { dataDir });
   }

@@ -50,7 +50,7 @@ export const doctorCommand: CliCommand = {
     });
     io.showStatus?.('');
     const isWell = findings.every(({ level }) => level !== 'FAIL');
-    if (words.includes('--json')) io.out(JSON.stringify({ ok: isWell, findings }));
+    if (parsed.switches.has('json')) io.out(JSON.stringify({ ok: isWell, findings }));
     else for (const line of findings.flatMap(shown)) io.out(line);
     return isWell ? EXIT_OK : EXIT_FAILED;
   },

@@ -11,13 +11,12 @@ type KnownFlags = Readonly<Record<string, 'value' | 'switch' | { readonly alone:
 
 export interface ParsedWords {
   readonly values: ReadonlyMap<string, string>;
+  /** Flags without a value that are there. */
+  readonly switches: ReadonlySet<string>;
   readonly positionals: readonly string[];
 }
 
-/**
- * Reads `--name value`, `--name=value` and plain words. The only switch is `--help`; the caller handles it before, so it
- * is left out here. Throws a UsageError for anything unknown.
- */
+/** Reads `--name value`, `--name=value`, switches and plain words. Throws a UsageError for anything unknown. */
 export function parseFlags(words: readonly string[], known: KnownFlags): ParsedWords {
   const names = Object.keys(known);
   const options = Object.fromEntries(
@@ -31,12 +30,14 @@ export function parseFlags(words: readonly string[], known: KnownFlags): ParsedW
     allowPositionals: true,
   });
   const values = new Map<string, string>();
+  const switches = new Set<string>();
   for (const token of tokens) {
     if (token.kind !== 'option') continue;
     const kind = Object.hasOwn(known, token.name) ? known[token.name] : undefined;
     if (kind === undefined) throw new UsageError(`unknown flag ${token.rawName}${hint(token.name, names)}`);
     if (kind === 'switch') {
       if (token.value !== undefined) throw new UsageError(`--${token.name} takes no value`);
+      switches.add(token.name);
       continue;
     }
     if (typeof kind === 'object') {
@@ -49,7 +50,7 @@ export function parseFlags(words: readonly string[], known: KnownFlags): ParsedW
     }
     values.set(token.name, token.value);
   }
-  return { values, positionals };
+  return { values, switches, positionals };
 }
 
 function hint(written: string, names: readonly string[]): string {

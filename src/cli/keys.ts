@@ -133,7 +133,7 @@ async function act(store: KeyStore, action: Action, io: CommandIo): Promise<numb
       return EXIT_OK;
     }
     case 'list':
-      for (const line of table(store.list())) io.out(line);
+      for (const line of keyTable(store.list())) io.out(line);
       return EXIT_OK;
     case 'change': {
       const result = await store.changeTier(action.id, action.tier);
@@ -165,7 +165,7 @@ function noSuchKey(id: string, io: CommandIo): number {
   return EXIT_FAILED;
 }
 
-function table(keys: readonly KeyInfo[]): string[] {
+function keyTable(keys: readonly KeyInfo[]): string[] {
   const head = ['id', 'tier', 'scopes', 'proven', 'created', 'revoked', 'label'];
   const rows = keys.map(({ id, tier, scopes, proven = [], createdAt, revokedAt, label }) => {
     const given = [scopes === undefined ? '-' : scopes.join(), String(proven.length)];

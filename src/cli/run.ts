@@ -107,11 +107,11 @@ export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
-/** Rows of cells, padded so that each column begins at one place. */
-export function columns(rows: readonly (readonly string[])[]): string[] {
+/** Rows of cells, padded so that each column begins at one place, or on the `right` ends there. */
+export function columns(rows: readonly (readonly string[])[], align: 'left' | 'right' = 'left'): string[] {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-  const line = (row: readonly string[]): string =>
-    row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ');
+  const pad = (cell: string, width = 0): string => (align === 'left' ? cell.padEnd(width) : cell.padStart(width));
+  const line = (row: readonly string[]): string => row.map((cell, column) => pad(cell, widths[column])).join('  ');
   return rows.map((row) => line(row).trimEnd());
 }
 

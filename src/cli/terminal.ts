@@ -8,7 +8,7 @@ import { formatDecimal } from '../wire/primitives.js';
 import type { InstrumentJson } from '../wire/options.js';
 import type { NamedOrdersResponse } from '../wire/orderbook.js';
 import { parseFlags, type ParsedWords } from './flags.js';
-import { type CliCommand, type CommandIo, EXIT_FAILED, EXIT_OK, UsageError } from './run.js';
+import { type CliCommand, columns, type CommandIo, EXIT_FAILED, EXIT_OK, UsageError } from './run.js';
 
 /** Of a local set-up, in the directory where it was started. */
 const READY_FILE = 'data/ready.json';
@@ -73,14 +73,10 @@ function readyContent(text: string): Target['ready'] {
   return { ...content, ...content.gateways?.[0] };
 }
 
-export interface TerminalSession {
+export interface TerminalSession extends ParsedWords {
   readonly client: BaseOrderbookClient;
   readonly isJson: boolean;
   readonly target: Target;
-  /** The flag is there, alone. */
-  has(flag: string): boolean;
-  readonly positionals: readonly string[];
-  readonly values: ReadonlyMap<string, string>;
   readonly io: CommandIo;
 }
 
@@ -109,9 +105,7 @@ export function terminalCommand(
       const { OrderbookClient } = await import('../client/node.js');
       const client = new OrderbookClient(target);
       try {
-        const isJson = words.includes('--json');
-        const has = (flag: string): boolean => words.includes(`--${flag}`);
-        return await run({ client, isJson, target, has, positionals: parsed.positionals, values: parsed.values, io });
+        return await run({ ...parsed, client, isJson: parsed.switches.has('json'), target, io });
       } finally {
         client.close();
       }
@@ -143,18 +137,6 @@ function dash(amount: string | null | undefined): string {
 
 function percent(volatility: number | null): string {
   return volatility === null ? '-' : `${(volatility * 100).toFixed(1)}%`;
-}
-
-/** Columns as wide as their widest cell. */
-export function table(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
-  const lines = [head, ...rows];
-  const widths = head.map((_, column) => Math.max(...lines.map((line) => (line[column] ?? '').length)));
-  return lines.map((line) =>
-    line
-      .map((cell, column) => cell.padStart(widths[column] ?? 0))
-      .join('  ')
-      .trimEnd(),
-  );
 }
 
 export const chainCommand = terminalCommand(
@@ -190,7 +172,7 @@ export const chainCommand = terminalCommand(
         valuation.delta?.toFixed(3) ?? '-',
         dash(filledSize24h),
       ]);
-      for (const line of table(head, rows)) io.out(line);
+      for (const line of columns([head, ...rows], 'right')) io.out(line);
     }
     return EXIT_OK;
   },
@@ -226,7 +208,7 @@ export const bookCommand = terminalCommand(
     ];
     const rows = [...asks.map(row('ask')).reverse(), ...bids.map(row('bid'))];
     io.out(instrument);
-    for (const line of table(['side', 'price', 'size', 'quotes'], rows)) io.out(line);
+    for (const line of columns([['side', 'price', 'size', 'quotes'], ...rows], 'right')) io.out(line);
     return EXIT_OK;
   },
 );
@@ -308,14 +290,11 @@ export const accountCommand = terminalCommand(
     ]);
     const held = [...positions.open.map(withState('open')), ...positions.expired.map(withState('expired'))];
     const sections = [
-      table(['option', 'quote', 'side', 'price', 'left', 'state'], quotes),
-      table(['position', 'exposure', 'contracts', 'state'], held),
-      table(
-        ['token', 'balance'],
-        balances.success.map(({ symbol, balance }) => [symbol, String(balance)]),
-      ),
+      [['option', 'quote', 'side', 'price', 'left', 'state'], ...quotes],
+      [['position', 'exposure', 'contracts', 'state'], ...held],
+      [['token', 'balance'], ...balances.success.map(({ symbol, balance }) => [symbol, String(balance)])],
     ];
-    for (const line of sections.flatMap((section) => [...section, ''])) io.out(line);
+    for (const line of sections.flatMap((section) => [...columns(section, 'right'), ''])) io.out(line);
     return EXIT_OK;
   },
 );

@@ -8,14 +8,13 @@ import { systemClock } from '../system/clock.js';
 import { pause } from '../system/timers.js';
 import type { InstrumentJson } from '../wire/options.js';
 import { formatDecimal, parseDecimal } from '../wire/primitives.js';
-import { type CliCommand, EXIT_FAILED, EXIT_OK, UsageError } from './run.js';
+import { type CliCommand, columns, EXIT_FAILED, EXIT_OK, UsageError } from './run.js';
 import {
   decimalText,
   findInstrument,
   isAddress,
   liveInTime,
   type TerminalSession,
-  table,
   terminalCommand,
 } from './terminal.js';
 
@@ -143,7 +142,7 @@ export const quoteCommand = terminalCommand(
     const account = await accountOf(session);
     const pool = await findInstrument(client, name);
     const { posted, quoteId } = await client.signQuote(account, pool, { side, price, size, taker, deadline });
-    if (session.has('dry-run')) {
+    if (session.switches.has('dry-run')) {
       const { quotes } = await client.rest.checkQuotes([posted]);
       io.out(JSON.stringify(quotes[0]));
       return quotes.every(({ outcome }) => outcome !== 'failed') ? EXIT_OK : EXIT_FAILED;
@@ -191,7 +190,7 @@ export const rfqCommand = terminalCommand(
         provider,
         quoteId,
       ]);
-      for (const line of table(['price', 'size', 'kind', 'provider', 'quote'], rows)) io.out(line);
+      for (const line of columns([['price', 'size', 'kind', 'provider', 'quote'], ...rows], 'right')) io.out(line);
     }
     const covered = found.reduce((sum, { fillableSize }) => sum + BigInt(fillableSize), 0n);
     if (covered < size) io.err(`The quotes cover ${formatDecimal(covered, DECIMALS)} of ${sizeText}.`);
@@ -227,7 +226,7 @@ export const fillCommand = terminalCommand(
     await proveTaker(session, account);
     const pool = await findInstrument(client, name);
     const plan = await trader.plan(pool, { side, size, limitPrice });
-    if (session.has('dry-run')) {
+    if (session.switches.has('dry-run')) {
       const { fills, covered, shortfall, premium, fee, neededBalance } = plan;
       const planned = fills.map(({ quote, size: part }) => ({
         quoteId: quote.quoteId,
@@ -239,9 +238,9 @@ export const fillCommand = terminalCommand(
       else io.out(costOf(covered, premium, fee));
       return shortfall === 0n ? EXIT_OK : EXIT_FAILED;
     }
-    if (session.has('approve') && plan.allowance < plan.neededAllowance)
+    if (session.switches.has('approve') && plan.allowance < plan.neededAllowance)
       await trader.approve(pool, plan.neededAllowance);
-    const ready = session.has('approve') ? await trader.plan(pool, { side, size, limitPrice }) : plan;
+    const ready = session.switches.has('approve') ? await trader.plan(pool, { side, size, limitPrice }) : plan;
     const result = await trader.fill(ready).catch((error: unknown) => {
       throw error instanceof NotEnoughMeansError ? new Error(missingMeans(error, pool, ready.decimals)) : error;
     });
@@ -312,7 +311,9 @@ export const cancelCommand = terminalCommand(
   async (session) => {
     const { isJson, io } = session;
     const trader = await traderOf(session);
-    const transactions = session.has('all') ? await cancelAll(session, trader) : await cancelNamed(session, trader);
+    const transactions = session.switches.has('all')
+      ? await cancelAll(session, trader)
+      : await cancelNamed(session, trader);
     if (isJson) io.out(JSON.stringify(transactions, decimalText));
     else for (const { hash } of transactions) io.out(`transaction ${hash}`);
     if (transactions.length === 0) io.err(`${trader.address} has no quotes to cancel.`);

@@ -69,7 +69,7 @@ export const verifyBookCommand: CliCommand = {
     if (proof.seq < Number(seq)) throw new UsageError(`the proof is as of event ${proof.seq}`);
     const { verifyBook } = await import('./book-verification.js');
     const { hash, quotes, withdrawn, unsigned, problems } = await verifyBook(proof, chains);
-    if (words.includes('--json')) {
+    if (parsed.switches.has('json')) {
       const ok = problems.length === 0;
       io.out(JSON.stringify({ ok, seq: proof.seq, hash, quotes, withdrawn, unsigned, problems }));
       return problems.length === 0 ? EXIT_OK : EXIT_FAILED;

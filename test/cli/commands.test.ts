@@ -72,7 +72,9 @@ t.test('flags are read with a space or an equals sign, the last one counts', asy
   t.equal(parseFlags(['--port', '1'], known).values.get('port'), '1');
   t.equal(parseFlags(['--port=1', '--port=2'], known).values.get('port'), '2');
   t.equal(parseFlags(['--port=--x'], known).values.get('port'), '--x');
-  t.strictSame(parseFlags(['a', '--help', '--', '--port'], known).positionals, ['a', '--port']);
+  const { positionals, switches } = parseFlags(['a', '--help', '--', '--port'], known);
+  t.strictSame([positionals, [...switches]], [['a', '--port'], ['help']]);
+  t.equal(parseFlags(['a', '--', '--help'], known).switches.size, 0);
   const bare = { ...known, live: { alone: '1' } };
   t.strictSame(
     [...parseFlags(['--live', '--port', '2'], bare).values],
