@@ -9,6 +9,11 @@ export interface ContractCall {
   readonly data: Hex;
   /** It runs code that anyone may have written, such as a token's: its gas is capped, and `ContractBreaker` watches it. */
   readonly runsForeignCode?: true;
+  /**
+   * A client chose the contract and its arguments: no `ContractBreaker` watches the call, since a client could make it
+   * fail and so close the contract to the checks of quotes.
+   */
+  readonly isOfClient?: true;
 }
 
 /** Answer of a call: the return data (empty where there is no code), or the revert's own data. */

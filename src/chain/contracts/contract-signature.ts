@@ -17,7 +17,7 @@ export async function acceptsSignature(
   const args = [hashMessage(message), signature] as const;
   const data = encodeFunctionData({ abi, functionName: 'isValidSignature', args });
   try {
-    const [answer] = await reader.multicall([{ to: address, data, runsForeignCode: true }]);
+    const [answer] = await reader.multicall([{ to: address, data, runsForeignCode: true, isOfClient: true }]);
     return answer?.reverted === false && answer.data.startsWith(MAGIC);
   } catch (error) {
     if (isChainFailure(error)) return 'UNAVAILABLE';

@@ -156,8 +156,8 @@ export class Multicall {
     return calls.map((call) => (isAsked.has(call) ? (answers.next().value ?? BROKEN) : BROKEN));
   }
 
-  #isOpen({ to, runsForeignCode }: ContractCall): boolean {
-    return runsForeignCode === true && this.breaker.isOpen(to);
+  #isOpen(call: ContractCall): boolean {
+    return isWatched(call) && this.breaker.isOpen(call.to);
   }
 
   #batch(calls: readonly ContractCall[], at: AtBlock): Promise<CallResult[]> {
@@ -206,7 +206,7 @@ export class Multicall {
   /** The answer; one that reached the cap counts as a failure, and trips the breaker. */
   #tripping(call: ContractCall | undefined, answer: CallResult): CallResult {
     if (!answer.reverted || answer.data !== GAS_CAP_REACHED) return answer;
-    if (call?.runsForeignCode === true) this.breaker.trip(call);
+    if (call !== undefined && isWatched(call)) this.breaker.trip(call);
     return BROKEN;
   }
 
@@ -250,7 +250,7 @@ export class Multicall {
     return mapLimit(calls, this.limits.batchesInFlight, async (call) => {
       if (this.#isOpen(call)) return BROKEN;
       const answer = await ask(call);
-      if (call.runsForeignCode === true && isSilent(answer)) this.breaker.trip(call);
+      if (isWatched(call) && isSilent(answer)) this.breaker.trip(call);
       return answer;
     });
   }
@@ -309,6 +309,11 @@ export function encodeAggregate3(calls: readonly ContractCall[]): Hex {
     offset += (4 + words) * WORD_BYTES;
   }
   return `${AGGREGATE3_SELECTOR}${uintWord(WORD_BYTES)}${uintWord(calls.length)}${offsets.join('')}${items.join('')}`;
+}
+
+/** Whether the call counts for the contract's circuit breaker. */
+function isWatched({ runsForeignCode, isOfClient }: ContractCall): boolean {
+  return runsForeignCode === true && isOfClient !== true;
 }
 
 function isSilent(answer: CallResult | undefined): boolean {
