@@ -142,12 +142,12 @@ export async function openSignatures(
 }
 
 /** What the feed needs besides the engine as it is now; `recent`: the events just before. */
-export interface FeedSideParts extends Pick<FeedOptions, 'chainId' | 'quoteJson' | 'keccak256' | 'publish'> {
+export interface FeedParts extends Pick<FeedOptions, 'chainId' | 'quoteJson' | 'keccak256' | 'publish'> {
   readonly recent: readonly TimedEvent[];
 }
 
 /** Opens the feed at the engine's present state; from then on it must get every event that the engine commits. */
-export function openFeed({ engine, epoch, history, limits }: ServiceOptions, parts: FeedSideParts): Feed {
+export function openFeed({ engine, epoch, history, limits }: ServiceOptions, parts: FeedParts): Feed {
   const { recent, ...given } = parts;
   return new Feed({
     ...given,

@@ -106,7 +106,7 @@ export class EngineLog {
     const { reorgDepth } = genesis;
     const { identity } = options;
     // Clients see the epoch of the log, not of the leader.
-    const stamp: Manifest = {
+    const manifest: Manifest = {
       epoch,
       feedEpoch: epoch,
       reorgDepth,
@@ -120,14 +120,14 @@ export class EngineLog {
       throw new ClusterError('FOREIGN', `the cluster is of other chains or contracts: ${differing.join(', ')} differ`);
     }
     const replica = await ReplicaLog.open(disk, {
-      stamp,
+      manifest,
       logger,
       onFatal: onFault,
       ...(startScan !== undefined && { startScan }),
     });
     try {
-      const after = await joinAt(options, replica, stamp.epoch);
-      return new EngineLog(options, stamp, genesis, replica, after);
+      const after = await joinAt(options, replica, manifest.epoch);
+      return new EngineLog(options, manifest, genesis, replica, after);
     } catch (error) {
       await replica.close();
       throw error;

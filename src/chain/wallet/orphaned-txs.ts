@@ -19,8 +19,8 @@ export class OrphanedTxs {
 
   constructor(
     private readonly sender: TxSender,
-    private readonly line: NonceManager,
-    private readonly sent: TxTracker,
+    private readonly nonces: NonceManager,
+    private readonly tracker: TxTracker,
     private readonly receipts: ReceiptWatch,
     private readonly onTrouble: OnTxTrouble,
     /** Under the next nonce; resolves when mined. */
@@ -34,7 +34,7 @@ export class OrphanedTxs {
   resume(intents: Iterable<TxIntent>): void {
     for (const { nonce, to, data, gas, versions } of intents) {
       const tx = new WalletTx(nonce, { to, data, gas }, versions);
-      this.line.track(tx);
+      this.nonces.track(tx);
       this.#left.add(tx.request, this.#settle(tx, 'an earlier run left it unsettled'));
     }
   }
@@ -42,7 +42,7 @@ export class OrphanedTxs {
   /** Tracks transactions that a reorg removed, or may have. They have no caller any more, and keep their nonces. */
   revive(mined: readonly WalletTx[]): void {
     for (const tx of mined) {
-      this.line.track(tx);
+      this.nonces.track(tx);
       this.#left.add(tx.request, this.#settle(tx, 'a reorg took it back: sent again', true));
     }
   }
@@ -67,14 +67,14 @@ export class OrphanedTxs {
    * overlap: all transactions behind a gap find it at the same time, and it must be closed once.
    */
   async closeGapsBefore(tx: WalletTx): Promise<void> {
-    const gaps = await this.line.gapsBefore(tx);
-    this.revive(this.line.takenBack());
+    const gaps = await this.nonces.gapsBefore(tx);
+    this.revive(this.nonces.takenBack());
     if (gaps === null) return this.onTrouble(tx.nonce, TOO_FAR_AHEAD);
     if (gaps.length === 0) return;
     const nothing = { to: this.sender.address, data: '0x' as const };
     const gas = await this.sender.estimate(nothing);
     for (const nonce of gaps) {
-      const closing = this.line.beginAt(nonce, { ...nothing, gas });
+      const closing = this.nonces.beginAt(nonce, { ...nothing, gas });
       void this.#settle(closing, 'nobody sends it: closed by an empty transaction');
     }
   }
@@ -85,7 +85,7 @@ export class OrphanedTxs {
       await this.sender.learnHashes(tx);
       let wasUsed = false;
       try {
-        wasUsed = await this.line.isUsed(tx);
+        wasUsed = await this.nonces.isUsed(tx);
         if (!wasUsed) {
           this.onTrouble(tx.nonce, why);
           await this.sender.send(tx, await this.sender.feesAgain(tx, false));
@@ -93,7 +93,7 @@ export class OrphanedTxs {
       } catch {
         // The node did not answer: the tracker's first round retries.
       }
-      const receipt = await this.sent.untilUsed(tx);
+      const receipt = await this.tracker.untilUsed(tx);
       if (receipt !== null) return { receipt, wasThere: wasUsed && !isTakenBack };
       const { to, data } = tx.request;
       const isNothing = to === this.sender.address && data === '0x';

@@ -34,7 +34,7 @@ export interface TxTrackerListener {
 export class TxTracker {
   constructor(
     private readonly sender: TxSender,
-    private readonly line: NonceManager,
+    private readonly nonces: NonceManager,
     private readonly receipts: ReceiptWatch,
     private readonly limits: ResendLimits,
     private readonly onTrouble: OnTxTrouble,
@@ -48,7 +48,7 @@ export class TxTracker {
       if (found === 'LOST') return null;
       if (found === null) continue;
       const receipt = { ...found, ...tx.boundedCost(found) };
-      this.line.mined(tx, receipt);
+      this.nonces.mined(tx, receipt);
       await this.listener.mined(tx.nonce, receipt);
       return receipt;
     }
@@ -57,7 +57,7 @@ export class TxTracker {
   /** It has no receipt in the time that a transaction may take. Null: there may be one later. */
   async #findOrSendAgain(tx: WalletTx): Promise<TxReceipt | 'LOST' | null> {
     try {
-      if (await this.line.isUsed(tx)) return (await this.#find(tx)) ?? (await this.#loseUnlessMined(tx));
+      if (await this.nonces.isUsed(tx)) return (await this.#find(tx)) ?? (await this.#loseUnlessMined(tx));
       await this.#sendAgain(tx);
     } catch {
       // No answer, or no money for any version: the next round looks for a receipt and tries again.
@@ -75,13 +75,13 @@ export class TxTracker {
     const { turn } = this.receipts;
     const found = await this.receipts.look(tx.hashes);
     if (found !== null) return found;
-    const isUsed = await this.line.isUsed(tx);
+    const isUsed = await this.nonces.isUsed(tx);
     return isUsed && this.receipts.turn === turn ? this.#lose(tx) : null;
   }
 
   async #lose(tx: WalletTx): Promise<'LOST'> {
     this.onTrouble(tx.nonce, 'another transaction of the same key was mined under its nonce');
-    await this.line.forget(tx);
+    await this.nonces.forget(tx);
     await this.listener.lost(tx.nonce);
     return 'LOST';
   }

@@ -48,7 +48,7 @@ export class Wallet {
   readonly #nonces: NonceManager;
   readonly #slots: TxSemaphore;
   readonly #receipts: ReceiptWatch;
-  readonly #sent: TxTracker;
+  readonly #tracker: TxTracker;
   readonly #orphans: OrphanedTxs;
   #sending: Promise<unknown> = Promise.resolve();
 
@@ -68,7 +68,7 @@ export class Wallet {
     this.#nonces = new NonceManager(rpc, this.address, intents, limits);
     this.#slots = new TxSemaphore(limits.inFlight, limits.waiting);
     this.#receipts = new ReceiptWatch(rpc, clock, limits.receiptPollMs);
-    this.#sent = new TxTracker(this.#sender, this.#nonces, this.#receipts, limits, onTrouble, {
+    this.#tracker = new TxTracker(this.#sender, this.#nonces, this.#receipts, limits, onTrouble, {
       mined: (nonce, { feeWei }) => spending.mined(nonce, feeWei),
       lost: (nonce) => spending.lost(nonce),
       unblock: (tx) => this.#inTurn(() => this.#orphans.closeGapsBefore(tx)),
@@ -77,7 +77,7 @@ export class Wallet {
     this.#orphans = new OrphanedTxs(
       this.#sender,
       this.#nonces,
-      this.#sent,
+      this.#tracker,
       this.#receipts,
       onTrouble,
       sendAnew,
@@ -179,7 +179,7 @@ export class Wallet {
       const sent = await this.#inTurn(() => this.#sendNext(request, estimate, known, mayJoin));
       const txHash = sent instanceof WalletTx ? sent.hashes.at(-1) : undefined;
       if (txHash !== undefined) onSent?.(txHash);
-      const receipt = sent instanceof WalletTx ? await this.#sent.untilUsed(sent) : await sent.joined;
+      const receipt = sent instanceof WalletTx ? await this.#tracker.untilUsed(sent) : await sent.joined;
       if (receipt !== null) return receipt;
     }
   }

@@ -156,20 +156,20 @@ const FRAME_TYPES = {
 } as const;
 
 /** Appends a marker: a statement of the log about itself, between its records. */
-export function putMarker(out: GrowingBuffer, note: Marker): void {
+export function putMarker(out: GrowingBuffer, marker: Marker): void {
   const start = beginFrame(out);
   const writer = new MsgpackWriter(out);
-  if (note.type === 'SNAPSHOT') {
+  if (marker.type === 'SNAPSHOT') {
     writer.array(4);
-    writer.uint(note.index);
-    writer.uint(note.bytes);
-    writer.text(note.sha256);
+    writer.uint(marker.index);
+    writer.uint(marker.bytes);
+    writer.text(marker.sha256);
   } else {
     writer.array(2);
-    writer.uint(note.index);
+    writer.uint(marker.index);
   }
-  writer.text(note.stateHash);
-  endFrame(out, start, FRAME_TYPES[note.type]);
+  writer.text(marker.stateHash);
+  endFrame(out, start, FRAME_TYPES[marker.type]);
 }
 
 /** `place`: for the error, when a program that was wrong wrote it. */
@@ -179,14 +179,14 @@ export function readMarker({ type, payload }: Frame, place: LogPlace): Marker {
   try {
     if (type === FrameType.snapshot) {
       input.tuple(4);
-      const note = { index: input.uint(), bytes: input.uint(), sha256: input.text(), stateHash: input.text() };
+      const marker = { index: input.uint(), bytes: input.uint(), sha256: input.text(), stateHash: input.text() };
       input.end();
-      return { type: 'SNAPSHOT', ...note };
+      return { type: 'SNAPSHOT', ...marker };
     }
     input.tuple(2);
-    const note = { index: input.uint(), stateHash: input.text() };
+    const marker = { index: input.uint(), stateHash: input.text() };
     input.end();
-    return { type: type === FrameType.stateSum ? 'STATE_SUM' : 'STATE_HASH', ...note };
+    return { type: type === FrameType.stateSum ? 'STATE_SUM' : 'STATE_HASH', ...marker };
   } catch (cause) {
     throw new PersistenceError('DAMAGED', 'a frame that is whole but holds something else than its type says', {
       place,

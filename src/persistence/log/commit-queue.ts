@@ -13,7 +13,7 @@ export interface QueuedGroup {
   readonly frames: number;
 }
 
-/** Records and notes, framed, that the next group will consist of. */
+/** Records and markers, framed, that the next group will consist of. */
 export class CommitQueue {
   /** Its memory changes hands with each group, the object does not. */
   readonly buffer: GrowingBuffer;
@@ -61,8 +61,8 @@ export class CommitQueue {
     this.#frames += 1;
   }
 
-  addMarker(note: Marker): void {
-    putMarker(this.buffer, note);
+  addMarker(marker: Marker): void {
+    putMarker(this.buffer, marker);
     this.#frames += 1;
   }
 

@@ -95,14 +95,14 @@ export class LogJournal implements Journal {
     return this.#space.lowWaterBytes;
   }
 
-  /** Of the segment that a note would come into, at least. */
+  /** Of the segment that a marker would come into, at least. */
   get format(): number {
     return this.#writer.format;
   }
 
   /** Something that the log says about itself; durable with the next group. */
-  addMarker(note: Marker): void {
-    this.#writer.addMarker(note);
+  addMarker(marker: Marker): void {
+    this.#writer.addMarker(marker);
   }
 
   /** How far the log is on the disk. */

@@ -127,7 +127,7 @@ class LogScanner {
       }
       open.push({ group: group.point.group, start: end });
       while ((open[0]?.group ?? Infinity) <= group.durable) open.shift();
-      for (const frame of group.markers) this.#note(frame, number);
+      for (const frame of group.markers) this.#mark(frame, number);
       this.#point = group.point;
       if (this.#snapshotGroups.has(group.point.group)) this.#chains.set(group.point.group, group.point.chain);
       this.#isSealed = group.isEmpty;
@@ -206,10 +206,10 @@ class LogScanner {
     return typeof read !== 'string' && read.header.epoch.equals(this.#epoch) ? read.header.group : 0;
   }
 
-  #note(frame: Frame, number: number): void {
-    const note = readMarker(frame, { ...this.#point, file: segmentName(number), offset: frame.start });
-    if (note.type === 'SNAPSHOT') this.#snapshots.set(note.index, note);
-    else this.#stateHashes.push(note);
+  #mark(frame: Frame, number: number): void {
+    const marker = readMarker(frame, { ...this.#point, file: segmentName(number), offset: frame.start });
+    if (marker.type === 'SNAPSHOT') this.#snapshots.set(marker.index, marker);
+    else this.#stateHashes.push(marker);
   }
 
   #damage(number: number, offset: number, reason: string): PersistenceError {

@@ -93,9 +93,9 @@ export class LogWriter {
     this.#kick();
   }
 
-  addMarker(note: Marker): void {
+  addMarker(marker: Marker): void {
     if (this.#failure !== null) throw this.#failure;
-    this.#queue.addMarker(note);
+    this.#queue.addMarker(marker);
     this.#kick();
   }
 

@@ -120,7 +120,7 @@ export function damaged(
   return new PersistenceError('DAMAGED', reason, { place: { file: segmentName(number), offset, index, seq } });
 }
 
-/** Records and notes that were written and made durable at once. */
+/** Records and markers that were written and made durable at once. */
 export interface Group {
   readonly point: LogPoint;
   readonly durable: number;

@@ -184,7 +184,7 @@ async function* oneBehind(
 ): AsyncGenerator<ScannedSegment> {
   let before: ScannedSegment | null = null;
   for await (const { segment, stateHashes } of passed) {
-    for (const note of stateHashes) recorded.add(note);
+    for (const marker of stateHashes) recorded.add(marker);
     if (before !== null) yield before;
     before = segment;
   }

@@ -83,7 +83,7 @@ export class RecordedHashes {
   /** All hashes that a log records. */
   static in({ stateHashes, snapshots }: LogScan): RecordedHashes {
     const recorded = new RecordedHashes();
-    for (const note of [...stateHashes, ...snapshots.values()]) recorded.add(note);
+    for (const marker of [...stateHashes, ...snapshots.values()]) recorded.add(marker);
     return recorded;
   }
 

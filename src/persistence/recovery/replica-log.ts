@@ -38,7 +38,7 @@ import { brokenName, removeUnfinished, removeLeftovers } from './torn-tail.js';
 
 export interface ReplicaLogOptions {
   /** Of the log that is replicated: a directory without a log begins this one. */
-  readonly stamp: Manifest;
+  readonly manifest: Manifest;
   readonly startScan?: StartScan;
   readonly logger: Logger;
   /** Once: nothing is written any more. The process has to end. */
@@ -60,7 +60,7 @@ export interface ReplicatedBytes {
 export class ReplicaLog {
   readonly #disk: Disk;
   readonly #lock: DiskLock;
-  readonly #stamps: ManifestFile;
+  readonly #manifestFile: ManifestFile;
   readonly #options: ReplicaLogOptions;
   #recovered: Recovered;
   #segments: SegmentPlace[];
@@ -77,21 +77,21 @@ export class ReplicaLog {
     const lock = await disk.lock(LOCK_NAME);
     if (lock === null) throw new PersistenceError('LOCKED', `another process is using ${disk.label}`);
     try {
-      const { stamp, logger } = options;
+      const { manifest, logger } = options;
       const found = await readManifest(disk);
-      checkIdentity(disk, found, stamp.identity);
+      checkIdentity(disk, found, manifest.identity);
       await checkHalt(disk, found, null);
-      if (found !== null && !found.epoch.equals(stamp.epoch)) {
-        const epochs = `${found.epoch.toString('hex')}, the cluster's is ${stamp.epoch.toString('hex')}`;
+      if (found !== null && !found.epoch.equals(manifest.epoch)) {
+        const epochs = `${found.epoch.toString('hex')}, the cluster's is ${manifest.epoch.toString('hex')}`;
         throw new PersistenceError('FOREIGN', `${disk.label} holds the log ${epochs}: move it away`);
       }
       await removeUnfinished(disk);
       // Before the first segment: a crash in between leaves a log that has not begun, and `isBegun` finds that.
-      const stamps = new ManifestFile(disk, { ...stamp, closedGroup: null });
-      if (found?.closedGroup !== null) await stamps.change({});
+      const manifestFile = new ManifestFile(disk, { ...manifest, closedGroup: null });
+      if (found?.closedGroup !== null) await manifestFile.change({});
       const recovered = await recoverReplica(disk, options);
       await removeLeftovers(disk, recovered, logger);
-      return new ReplicaLog(disk, lock, stamps, options, recovered);
+      return new ReplicaLog(disk, lock, manifestFile, options, recovered);
     } catch (error) {
       await lock.release();
       throw error;
@@ -101,13 +101,13 @@ export class ReplicaLog {
   private constructor(
     disk: Disk,
     lock: DiskLock,
-    stamps: ManifestFile,
+    manifestFile: ManifestFile,
     options: ReplicaLogOptions,
     recovered: Recovered,
   ) {
     this.#disk = disk;
     this.#lock = lock;
-    this.#stamps = stamps;
+    this.#manifestFile = manifestFile;
     this.#options = options;
     this.#recovered = recovered;
     const { segments, last, isSealed } = recovered.scan;
@@ -204,7 +204,7 @@ export class ReplicaLog {
     this.#isClosed = true;
     const used = this.#segments.at(-1)?.number ?? 0;
     const end: LogEnd = {
-      epoch: this.#options.stamp.epoch,
+      epoch: this.#options.manifest.epoch,
       segments: this.#segments,
       emptySegments: this.#recovered.scan.emptySegments.filter((number) => number > used),
       last: this.#last,
@@ -212,7 +212,7 @@ export class ReplicaLog {
     };
     const segmentBytes = await segmentBytesFor(this.#disk, options.segmentBytes);
     const journal = await LogJournal.open(this.#disk, end, { ...options, segmentBytes, lock: this.#lock });
-    return assembleLog(this.#disk, this.#lock, this.#stamps, this.#recovered, journal, options);
+    return assembleLog(this.#disk, this.#lock, this.#manifestFile, this.#recovered, journal, options);
   }
 
   async close(): Promise<void> {
@@ -286,7 +286,7 @@ export class ReplicaLog {
     const starts = await segmentStarts(this.#disk);
     const start = starts.findLast(({ first }) => first.group < group);
     if (start === undefined) return null;
-    const { epoch } = this.#options.stamp;
+    const { epoch } = this.#options.manifest;
     const bytes = await readWhole(this.#disk, segmentName(start.number));
     const header = readSegmentHeader(bytes);
     if (typeof header === 'string') return null;
@@ -322,11 +322,11 @@ function placeIn(
 }
 
 /** A directory in which no segment has begun is a replica without a group: what a crash left of the first is dropped. */
-async function recoverReplica(disk: Disk, { stamp, logger, startScan }: ReplicaLogOptions): Promise<Recovered> {
+async function recoverReplica(disk: Disk, { manifest, logger, startScan }: ReplicaLogOptions): Promise<Recovered> {
   if ((await segmentStarts(disk)).length > 0) {
-    return recover(disk, stamp.epoch, stamp.reorgDepth, logger, startScan);
+    return recover(disk, manifest.epoch, manifest.reorgDepth, logger, startScan);
   }
   for (const number of segmentNumbers(await disk.list())) await disk.remove(segmentName(number));
   await disk.syncDirectory();
-  return emptyLog(disk, stamp);
+  return emptyLog(disk, manifest);
 }

@@ -84,8 +84,8 @@ export async function readCandidate(disk: Disk, index: number, reorgDepth: numbe
 export function objection({ index, snapshot }: BaseCandidate, log: LogFacts): string | null {
   const { header, sha256 } = snapshot;
   if (!header.epoch.equals(log.epoch)) return 'it belongs to another log';
-  const note = log.snapshots.get(index);
-  if (note !== undefined && note.sha256 !== sha256) return 'the log tells another hash of it';
+  const marker = log.snapshots.get(index);
+  if (marker !== undefined && marker.sha256 !== sha256) return 'the log tells another hash of it';
   if (header.group > log.last.group) {
     const place = { file: snapshotName(index), offset: 0, index: log.last.index, seq: log.last.seq };
     const reason = `the log ends with record ${log.last.index}, and this snapshot has record ${index}`;

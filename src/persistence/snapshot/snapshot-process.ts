@@ -17,7 +17,7 @@ export interface SnapshotWork {
 
 /** How it ended. */
 export type SnapshotOutcome =
-  | { readonly type: 'DONE'; readonly note: SnapshotMarker }
+  | { readonly type: 'DONE'; readonly marker: SnapshotMarker }
   | {
       readonly type: 'FAILED';
       readonly message: string;
@@ -58,7 +58,7 @@ export class SnapshotProcess {
   /** Makes one, and is not to be asked for a second meanwhile. Rejects as `SnapshotterOptions.make` may. */
   async make(request: SnapshotRequest): Promise<SnapshotMarker> {
     const outcome = await this.#outcomeOf({ directory: this.directory, request });
-    if (outcome.type === 'DONE') return outcome.note;
+    if (outcome.type === 'DONE') return outcome.marker;
     const { message, code, errno } = outcome;
     throw Object.assign(new Error(message), { code, errno });
   }
@@ -146,8 +146,8 @@ export interface SnapshotRequest {
 /**
  * Replays the log up to `point` from the newest snapshot before it, and writes the state to `draft`, a new file: it
  * changes nothing else, and may run on for a moment when the process that writes the log is gone. That process gives
- * the file its name, and puts the note that this resolves to into the log. Throws PersistenceError: NO_BASE, DIFFERS, or
- * DAMAGED, also where the log no longer has all records up to `point`.
+ * the file its name, and puts the marker that this resolves to into the log. Throws PersistenceError: NO_BASE, DIFFERS,
+ * or DAMAGED, also where the log no longer has all records up to `point`.
  */
 export async function makeSnapshot(disk: Disk, request: SnapshotRequest, logger: Logger): Promise<SnapshotMarker> {
   const epoch = Buffer.from(request.epoch);

@@ -11,8 +11,8 @@ const warn: Logger['warn'] = (details, message) => say({ type: 'WARN', details, 
 
 try {
   const disk = await openNodeDisk(directory);
-  const note = await makeSnapshot(disk, request, { info: () => undefined, warn, error: warn });
-  say({ type: 'DONE', note });
+  const marker = await makeSnapshot(disk, request, { info: () => undefined, warn, error: warn });
+  say({ type: 'DONE', marker });
 } catch (error) {
   const { message, code, errno } = error as NodeJS.ErrnoException;
   say({ type: 'FAILED', message, code, errno });

@@ -94,12 +94,12 @@ export class Snapshotter {
       if (point.index === before) return;
       if (!(await this.#isReplicated(point))) return;
       this.#lastIndex = point.index;
-      const note = await this.#make(point);
-      this.#journal.addMarker(note);
+      const marker = await this.#make(point);
+      this.#journal.addMarker(marker);
       await this.#journal.flush();
       this.#waitsFor = null;
       const dropped = await removeSuperseded(this.#disk, this.#options);
-      logger.info({ index: note.index, bytes: note.bytes, dropped }, 'snapshot written');
+      logger.info({ index: marker.index, bytes: marker.bytes, dropped }, 'snapshot written');
     } catch (error) {
       if (isPassing(error)) this.#tryLater(before);
       this.#fail(error as Error);
@@ -129,10 +129,10 @@ export class Snapshotter {
     const name = snapshotName(point.index);
     const draft = `${name}.${draftTag}${TEMPORARY}`;
     try {
-      const note = await make({ epoch, reorgDepth, point, draft, keepFreeBytes: this.#journal.lowWaterBytes });
+      const marker = await make({ epoch, reorgDepth, point, draft, keepFreeBytes: this.#journal.lowWaterBytes });
       await this.#disk.rename(draft, name);
       await this.#disk.syncDirectory();
-      return note;
+      return marker;
     } catch (error) {
       // After failed I/O this process ends, and the next start removes it.
       if (!isFailedCall(error)) await removeIfExists(this.#disk, draft);
@@ -203,7 +203,7 @@ export function recordStateSums(
     if (engine.index - lastIndex < stateHashEveryRecords || journal.format < SUM_FORMAT) return;
     if (!engine.prepareSum(stateSumOrders)) return;
     lastIndex = engine.index;
-    // Every record up to `engine.index` is in the queue or beyond, so the note comes right behind it.
+    // Every record up to `engine.index` is in the queue or beyond, so the marker comes right behind it.
     journal.addMarker({ type: 'STATE_SUM', index: engine.index, stateHash: engine.stateSum() });
   });
 }

@@ -3,7 +3,7 @@ import { readManifest, type Manifest, writeManifest } from '../../../src/persist
 import { MemoryDisk } from '../memory-disk.js';
 import { World } from '../world.js';
 
-const stamp: Manifest = {
+const manifest: Manifest = {
   epoch: Buffer.from('0011223344556677', 'hex'),
   reorgDepth: 64,
   identity: { chainId: 1, genesis: '0xab' },
@@ -16,16 +16,16 @@ const stamp: Manifest = {
 t.test('a stamp reads as it was written, also when people have reformatted it', async (t) => {
   const disk = new MemoryDisk([]);
   t.equal(await readManifest(disk), null);
-  await writeManifest(disk, stamp);
-  t.strictSame(await readManifest(disk), stamp);
+  await writeManifest(disk, manifest);
+  t.strictSame(await readManifest(disk), manifest);
   const text = String(disk.files.get('stamp.json'));
   disk.files.set('stamp.json', Buffer.from(JSON.stringify(JSON.parse(text))));
-  t.strictSame(await readManifest(disk), stamp);
+  t.strictSame(await readManifest(disk), manifest);
 });
 
 t.test('a stamp with anything changed is refused', async (t) => {
   const disk = new MemoryDisk([]);
-  await writeManifest(disk, stamp);
+  await writeManifest(disk, manifest);
   const text = String(disk.files.get('stamp.json'));
   for (const changed of [
     text.replace('0011', '0012'),
