@@ -137,7 +137,7 @@ export const ERROR_CODES = {
     status: 403,
     retryable: false,
     title: 'The operator pays no gas for the key',
-    remedy: 'Use a key of another tier, or send the transaction yourself.',
+    remedy: 'Use a key of another tier, or send the transaction with your own wallet.',
   },
   taker_not_proven: {
     status: 403,

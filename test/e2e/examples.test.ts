@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
+import { createPublicClient, type Hex, http } from 'viem';
 import { writeReadyFile } from '../../src/app/local-setup.js';
 import { OrderbookClient, type QuoteEvent } from '../../src/client/node.js';
 import { tierQuotas } from '../../src/config/limits.js';
@@ -93,6 +94,22 @@ t.test('a maker quotes both sides, a taker asks, is answered and covers its size
   t.equal(await maker.ends('SIGINT'), 0);
   t.strictSame([await offered('bid'), await offered('ask')], [0n, 0n], 'and its quotes are cancelled');
   t.equal(await book.ends('SIGINT'), 0);
+});
+
+t.test('a maker publishes a quote in a transaction of its own, without the wallet of the service', async (t) => {
+  const maker = new Example(t, 'publish-quote', '0.07', '1');
+  t.equal(await maker.ends(), 0, maker.output);
+  const [, hash = '0x'] = /^(0x[0-9a-f]{64}): success, \d+ gas$/m.exec(maker.output) ?? [];
+  const [, quoteId = '0x'] = /^POST_QUOTE (0x[0-9a-f]{64})$/m.exec(maker.output) ?? [];
+  const node = createPublicClient({ transport: http(chain.rpcUrl) });
+  const { from } = await node.getTransaction({ hash: hash as Hex });
+  t.equal(from, chain.accounts[1]?.address.toLowerCase());
+  const { validQuotes } = await rest.orders({ quoteIds: [quoteId] });
+  t.match(validQuotes, [{ quoteId, price: String((7n * ONE) / 100n), provider: from }]);
+
+  const again = new Example(t, 'publish-quote', '2', '1');
+  t.equal(await again.ends(), 1, 'a quote that the service would not show is not sent');
+  t.match(again.output, /OutOfBoundsPrice/);
 });
 
 t.test('without a maker who answers, public quotes are taken, and what is missing is said', async (t) => {

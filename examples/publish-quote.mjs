@@ -1,0 +1,62 @@
+// Signs one ask and publishes it in a transaction of the maker's own: the service only reads it from the chain.
+//   node examples/publish-quote.mjs READY_FILE [PRICE] [SIZE]
+// READY_FILE is what `npm start` writes; PRICE and SIZE are whole tokens and contracts.
+import { readFileSync } from 'node:fs';
+import { createWalletClient, defineChain, http, parseAbi, parseEther, publicActions } from 'viem';
+import { privateKeyToAccount } from 'viem/accounts';
+import { OrderbookClient } from 'quotebook/client';
+
+const [readyFile = 'data/ready.json', price = '0.05', size = '1'] = process.argv.slice(2);
+const ready = JSON.parse(readFileSync(readyFile, 'utf8'));
+// A cluster's file has several gateways: any of them will do.
+const { httpUrl, apiKey, rpcUrl, chainId, accounts, pools, contracts } = { ...ready, ...ready.gateways?.[0] };
+
+const abi = parseAbi([
+  'struct PoolKey { address base; address quote; address oracleAdapter; uint256 strike; uint256 maturity; bool isCallPool; }',
+  'struct Signature { bytes32 r; bytes32 s; uint8 v; }',
+  'struct Quote { PoolKey poolKey; address provider; address taker; uint256 price; uint256 size; bool isBuy; uint256 deadline; uint256 salt; Signature signature; }',
+  'function add(Quote[] quotes)',
+]);
+
+// The chain of the stream contract. On Arbitrum it is Nova; the local chain has both roles.
+const streamChain = defineChain({
+  id: chainId,
+  name: 'local',
+  nativeCurrency: { name: 'Ether', symbol: 'ETH', decimals: 18 },
+  rpcUrls: { default: { http: [rpcUrl] } },
+});
+const account = privateKeyToAccount(accounts[1].privateKey);
+const wallet = createWalletClient({ account, chain: streamChain, transport: http() }).extend(publicActions);
+
+const client = new OrderbookClient({ url: httpUrl, apiKey, chainId: String(chainId) });
+const terms = { side: 'ask', price: parseEther(price), size: parseEther(size) };
+const { quoteId, posted } = await client.signQuote(account, pools[0], terms);
+// The contract takes anything: what is wrong with the quote only a dry run says.
+const [checked] = (await client.rest.checkQuotes([posted])).quotes;
+if (checked.outcome !== 'created') throw new Error(checked.reasons.join(', '));
+
+const followed = client.followEvents({ provider: account.address });
+const shown = new Promise((resolve) => {
+  followed.onEvent((event) => event.body.quoteId === quoteId && resolve(event));
+});
+await followed.whenLive();
+
+const { poolKey } = posted;
+const quote = {
+  ...posted,
+  poolKey: { ...poolKey, strike: BigInt(poolKey.strike), maturity: BigInt(poolKey.maturity) },
+  price: BigInt(posted.price),
+  size: BigInt(posted.size),
+  deadline: BigInt(posted.deadline),
+  salt: BigInt(posted.salt),
+};
+const hash = await wallet.writeContract({
+  address: contracts.orderbookStream,
+  abi,
+  functionName: 'add',
+  args: [[quote]],
+});
+const { status, gasUsed } = await wallet.waitForTransactionReceipt({ hash });
+console.log(`${hash}: ${status}, ${gasUsed} gas`);
+console.log(`${(await shown).type} ${quoteId}`);
+client.close();
