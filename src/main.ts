@@ -227,7 +227,8 @@ async function serveAlone(context: ProcessContext, deployment: Deployment, local
 async function serveEngine(context: ProcessContext, deployment: Deployment): Promise<void> {
   const { settings, limits, logger, manager, stopping, ends } = context;
   const { readyFile } = settings;
-  const { runEngine, clusterOptions, connectCluster } = await import('./app/cluster-roles.js');
+  const { runEngine, clusterOptions } = await import('./app/cluster-roles.js');
+  const { connectCluster } = await import('./cluster/connection.js');
   if (readyFile !== null) await rm(readyFile, { force: true });
   const metrics = await openMetrics(context);
   const connection = await clusterOptions(settings, deployment.profile.name, limits, readText);
@@ -261,7 +262,8 @@ async function serveEngine(context: ProcessContext, deployment: Deployment): Pro
 async function serveGateway(context: ProcessContext, deployment: Deployment): Promise<void> {
   const { settings, limits, logger, manager, ends } = context;
   const { host, readyFile } = settings;
-  const { startGateway, clusterOptions, connectCluster } = await import('./app/cluster-roles.js');
+  const { startGateway, clusterOptions } = await import('./app/cluster-roles.js');
+  const { connectCluster } = await import('./cluster/connection.js');
   if (readyFile !== null) await rm(readyFile, { force: true });
   const metrics = await openMetrics(context);
   const cluster = await connectCluster(await clusterOptions(settings, deployment.profile.name, limits, readText));

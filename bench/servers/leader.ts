@@ -34,7 +34,7 @@ const keys = await KeyStore.open({
   cacheSize: limits.keyCache,
 });
 const { key } = await keys.create('paid', 'bench');
-const news = publishNews(leader.cluster, systemClock, NEWS_MS, () => ({
+const stopNews = publishNews(leader.cluster, systemClock, NEWS_MS, () => ({
   member: 'engine-1',
   term: leader.term,
   seq: leader.acknowledgedSeq(),
@@ -70,7 +70,7 @@ answerQuestions<LeaderDialogue>(
       }),
   },
   async () => {
-    news.stop();
+    stopNews();
     keys.close();
     await admin.close();
     await leader.close();

@@ -47,11 +47,10 @@ import { systemClock, systemRandom } from '../system/clock.js';
 import { openSnapshots, openLogOptions } from './data-directory.js';
 import { openGatewayCore } from './gateway-core.js';
 import { leaderCalls } from './leader-calls.js';
+import { endAll } from './process.js';
 import { type Service, startService } from './service.js';
 import type { ServiceOptions, CoreOptions } from './service-options.js';
 import { type LocalCore, openLocalCore, operatorAccount } from './local-core.js';
-
-export { connectCluster };
 
 /** Text of a file that a setting names. */
 type ReadText = (file: string) => Promise<string>;
@@ -129,7 +128,8 @@ export async function runEngine(options: EngineProcessOptions): Promise<void> {
     onFault,
   });
   let led: Leadership | null = null;
-  const ends: (() => Promise<void> | void)[] = [];
+  // A leader has closed it by then.
+  const ends: (() => Promise<void> | void)[] = [() => log.close()];
   ends.push(
     answerRoll(cluster, () => ({
       member,
@@ -157,10 +157,10 @@ export async function runEngine(options: EngineProcessOptions): Promise<void> {
       .then(() => store.put(epoch, at, bytes, limits.snapshotsKept))
       .catch((error: unknown) => logger.warn({ err: error }, 'snapshot upload failed'));
   };
-  await log.catchUp();
-  logger.info({ member, index: log.engine.index, term: log.at.term }, 'standby ready');
-  options.onStandby();
   try {
+    await log.catchUp();
+    logger.info({ member, index: log.engine.index, term: log.at.term }, 'standby ready');
+    options.onStandby();
     led = await waitToLead({
       store: await openLeaseStore(cluster, limits.clusterLeaseMs),
       member,
@@ -187,10 +187,9 @@ export async function runEngine(options: EngineProcessOptions): Promise<void> {
       onFault,
       isStopped: () => isStopped,
     });
-    if (led === null) await log.close();
-    else await lead(options, led);
+    if (led !== null) await lead(options, led);
   } finally {
-    for (const end of ends.reverse()) await end();
+    await endAll(ends);
   }
 }
 
@@ -234,15 +233,8 @@ async function lead(options: EngineProcessOptions, led: Leadership): Promise<voi
     const { totalMs } = times;
     logger.info({ member, term, ...times.end('chains'), totalMs }, 'takeover complete');
   });
-  // Opened with the first proof: a cluster begins without keys, and engines make none.
-  let opening: Promise<KeyStore> | null = null;
-  const openKeys = async (): Promise<KeyStore> => {
-    opening ??= openKeyStore(await ClusterKeyFiles.open(cluster), limits);
-    return opening.catch((error: unknown) => {
-      opening = null;
-      throw error;
-    });
-  };
+  // A cluster begins without keys, and engines make none.
+  const openKeys = openedOnce(async () => openKeyStore(await ClusterKeyFiles.open(cluster), limits));
   const keys = {
     prove: async (...proof: Parameters<KeyStore['prove']>) => (await openKeys()).prove(...proof),
     signOut: async (...session: Parameters<KeyStore['signOut']>) => (await openKeys()).signOut(...session),
@@ -261,7 +253,7 @@ async function lead(options: EngineProcessOptions, led: Leadership): Promise<voi
     clock: systemClock,
     onFault: logFault,
   });
-  const news = publishNews(cluster, systemClock, limits.clusterNewsMs, () => ({
+  const stopNews = publishNews(cluster, systemClock, limits.clusterNewsMs, () => ({
     member,
     term,
     seq: publisher.acknowledgedSeq,
@@ -283,7 +275,7 @@ async function lead(options: EngineProcessOptions, led: Leadership): Promise<voi
   // Where no quorum answers, what waits for it stays unacknowledged.
   const cancel = systemClock.after(limits.stopPatienceMs, () => publisher.stop());
   await server.stop();
-  news.stop();
+  stopNews();
   await past.close();
   await core.stop().catch(logFault);
   await log.close().catch(logFault);
@@ -366,6 +358,16 @@ export async function startGateway(options: GatewayProcessOptions): Promise<Gate
       await cluster.close();
     },
   };
+}
+
+/** Opens it with the first use, once for all that use it meanwhile, and again after a failure. */
+export function openedOnce<Opened>(open: () => Promise<Opened>): () => Promise<Opened> {
+  let opening: Promise<Opened> | null = null;
+  return () =>
+    (opening ??= open().catch((error: unknown) => {
+      opening = null;
+      throw error;
+    }));
 }
 
 function openKeyStore(files: KeyFiles, limits: Limits): Promise<KeyStore> {

@@ -1,5 +1,5 @@
 import type { BlockHead, BlockId } from '../chain/contracts/blocks-and-logs.js';
-import type { Clock } from '../engine/ports.js';
+import type { CancelTimer, Clock } from '../engine/ports.js';
 import { type ClusterConnection, isUnserved } from './connection.js';
 
 /** A member's answer to a roll call. */
@@ -39,21 +39,20 @@ export interface LeaderNews {
   readonly wallet: `0x${string}` | null;
 }
 
-/** Publishes the leader's news every `periodMs`. Returns how to stop, and how to publish at once. */
+/** Publishes the leader's news now and every `periodMs`. Returns how to stop. */
 export function publishNews(
   { nats, names }: ClusterConnection,
   clock: Clock,
   periodMs: number,
   news: () => LeaderNews,
-): { readonly now: () => void; readonly stop: () => void } {
-  let cancel = (): void => undefined;
+): () => void {
+  let cancel: CancelTimer;
   const publish = (): void => {
-    cancel();
     cancel = clock.after(periodMs, publish);
     if (!nats.isClosed()) nats.publish(names.status, JSON.stringify(news()));
   };
   publish();
-  return { now: publish, stop: () => cancel() };
+  return () => cancel();
 }
 
 /** Hears the leader's news; what is no news of this format is passed over. Returns how to stop. */

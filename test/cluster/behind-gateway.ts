@@ -45,7 +45,7 @@ export interface BehindGateway {
 }
 
 /** Defaults, changed as the test wants. */
-function settingsOf({ tierQuotas: table, ...options }: TestServiceOptions, dataDir: string): Settings {
+export function settingsOf({ tierQuotas: table, ...options }: TestServiceOptions, dataDir: string): Settings {
   const defaults = Object.fromEntries(settingNames.map((name) => [name, settingTable[name].default]));
   const quotas = TIERS.flatMap((tier) =>
     Object.entries(table?.[tier] ?? {}).map(([quota, value]): [string, number] => [
