@@ -4,6 +4,7 @@ import {
   connect,
   type ConnectionOptions,
   errors,
+  type Msg,
   type NatsConnection,
   nkeyAuthenticator,
   usernamePasswordAuthenticator,
@@ -272,6 +273,16 @@ export function isUnanswered(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   if (error instanceof errors.TimeoutError || isUnserved(error)) return true;
   return (error as { code?: unknown }).code === UNAVAILABLE || isUnanswered(error.cause);
+}
+
+/** The JSON object of a message; null: it is none. An error in a subscription's callback would end all reading. */
+export function jsonObject<Fields>(message: Pick<Msg, 'json'>): Partial<Fields> | null {
+  try {
+    const value = message.json<Partial<Fields> | string | number | boolean | null>();
+    return typeof value === 'object' ? value : null;
+  } catch {
+    return null;
+  }
 }
 
 function withoutPasswords(servers: readonly string[]): string {

@@ -1,6 +1,6 @@
 import type { BlockHead, BlockId } from '../chain/contracts/blocks-and-logs.js';
 import type { CancelTimer, Clock } from '../engine/ports.js';
-import { type ClusterConnection, isUnserved } from './connection.js';
+import { type ClusterConnection, isUnserved, jsonObject } from './connection.js';
 
 /** A member's answer to a roll call. */
 export interface MemberInfo {
@@ -60,11 +60,17 @@ export function hearNews({ nats, names }: ClusterConnection, listener: (news: Le
   const subscription = nats.subscribe(names.status, {
     callback: (error, message) => {
       if (error !== null) return;
-      const news = message.json<LeaderNews>();
-      if (Number.isSafeInteger(news.seq) && Number.isSafeInteger(news.term)) listener(news);
+      const news = jsonObject<LeaderNews>(message);
+      if (isNews(news)) listener(news);
     },
   });
   return () => subscription.unsubscribe();
+}
+
+function isNews(news: Partial<LeaderNews> | null): news is LeaderNews {
+  if (news === null || ![news.seq, news.term, news.engineMs].every(Number.isSafeInteger)) return false;
+  const { settlement, stream }: Partial<LeaderNews['chains']> = news.chains ?? {};
+  return typeof settlement?.readTo === 'object' && typeof stream?.readTo === 'object';
 }
 
 /** Answers when the roll is called. Returns how to stop. */
@@ -82,7 +88,10 @@ export async function callRoll({ nats, names }: ClusterConnection, waitMs: numbe
   const answers = await nats.requestMany(names.roll, undefined, { strategy: 'timer', maxWait: waitMs });
   const members: MemberInfo[] = [];
   try {
-    for await (const answer of answers) if (answer.data.length > 0) members.push(answer.json<MemberInfo>());
+    for await (const answer of answers) {
+      const info = jsonObject<MemberInfo>(answer);
+      if (typeof info?.member === 'string') members.push(info as MemberInfo);
+    }
   } catch (error) {
     if (!isUnserved(error)) throw error;
   }

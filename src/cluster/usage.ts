@@ -1,6 +1,6 @@
-import type { HeldTier } from '../auth/key-file.js';
+import { type HeldTier, TIERS } from '../auth/key-file.js';
 import type { CancelTimer, Clock } from '../engine/ports.js';
-import type { ClusterConnection } from './connection.js';
+import { type ClusterConnection, jsonObject } from './connection.js';
 
 /** Usage of one quota by one key. */
 export interface Usage {
@@ -17,6 +17,14 @@ interface UsageMessage {
 
 /** Quotas that one message tells of; more go into several. */
 const PER_MESSAGE = 1_000;
+
+function isUsage(value: unknown): value is Usage {
+  const usage = value as Partial<Usage> | null;
+  if (typeof usage?.id !== 'string' || typeof usage.kind !== 'string') return false;
+  return HELD_TIERS.has(usage.tier) && Number.isFinite(usage.amount);
+}
+
+const HELD_TIERS: ReadonlySet<string | undefined> = new Set<HeldTier>([...TIERS, 'self']);
 
 /**
  * Tells the other gateways every `periodMs` what keys have used at this one, and hears the same of them, so that a key's
@@ -44,8 +52,9 @@ export class UsageExchange {
     const subscription = nats.subscribe(names.usage, {
       callback: (error, message) => {
         if (error !== null) return;
-        const { member, used } = message.json<UsageMessage>();
-        if (member !== options.member) for (const usage of used) onUsed(usage);
+        const told = jsonObject<UsageMessage>(message);
+        if (told === null || told.member === options.member || !Array.isArray(told.used)) return;
+        for (const usage of (told.used as unknown[]).filter(isUsage)) onUsed(usage);
       },
     });
     this.#unsubscribe = () => subscription.unsubscribe();

@@ -39,3 +39,23 @@ t.test('the quota of a key holds over all gateways together, within 10 % and a s
   const other = { id: 'b', tier: 'free' as const };
   t.equal(gateways[0]?.takeRequest(other), 0, 'another key has its own');
 });
+
+t.test('messages that say nothing of usage are passed over, and the next is read', async (t) => {
+  const servers = await natsServers(t, { servers: 1 });
+  const here = await connectTo(t, servers, { member: 'gateway-1', unsafe: true });
+  const there = await connectTo(t, servers, { member: 'gateway-2', unsafe: true });
+  const good = { id: 'a', tier: 'free', kind: 'requests', amount: 3 };
+  const heard = new Promise((resolve) => {
+    const exchange = new UsageExchange(here, systemClock, limits.clusterUsageMs, resolve);
+    t.teardown(() => exchange.stop());
+  });
+  await here.nats.flush();
+  const other = { member: 'gateway-2' };
+  const wrong = [null, { ...good, amount: null }, { ...good, tier: 'no such' }, { ...good, id: 7 }, { id: 'a' }];
+  for (const message of [null, 7, {}, other, { ...other, used: {} }, { ...other, used: wrong }]) {
+    there.nats.publish(there.names.usage, JSON.stringify(message));
+  }
+  there.nats.publish(there.names.usage, 'no JSON');
+  there.nats.publish(there.names.usage, JSON.stringify({ ...other, used: [good] }));
+  t.strictSame(await heard, good);
+});
