@@ -10,7 +10,7 @@ const TOOLS = ['package-lock.json', 'scripts/if-changed.mjs', 'tsconfig.json', '
 const LIBRARIES = 'node scripts/bundle-libraries.mjs';
 const PAGE = 'node scripts/build-page.mjs';
 // Where tests are compiled, with them: what did not change is not written again then, and tests may be running.
-const sourcesToStart = existsSync(path.join(root, 'dist/test.tsbuildinfo')) ? 'tsconfig.json' : 'tsconfig.build.json';
+const sources = existsSync(path.join(root, 'dist/test.tsbuildinfo')) ? 'tsconfig.json' : 'tsconfig.build.json';
 
 /** By name: what it reads, some of what it writes, and its commands. */
 const steps = {
@@ -18,13 +18,13 @@ const steps = {
   start: {
     reads: ['src', 'web', 'scripts/build-page.mjs', 'scripts/bundle-libraries.mjs', 'CHANGELOG.md'],
     writes: ['dist/src/cli/quotebook.js', 'dist/web/app.js'],
-    commands: [`tsc -p ${sourcesToStart} --noCheck`, LIBRARIES, PAGE],
+    commands: [`tsc -p ${sources} --noCheck`, LIBRARIES, PAGE],
   },
   /** The service and the client library. */
   build: {
     reads: ['src', 'tsconfig.client.json', 'scripts/bundle-libraries.mjs'],
     writes: ['dist/src/cli/quotebook.js'],
-    commands: ['tsc -p tsconfig.build.json', 'tsc -p tsconfig.client.json', LIBRARIES],
+    commands: [`tsc -p ${sources}`, 'tsc -p tsconfig.client.json', LIBRARIES],
   },
   /** Again while the renderer of /docs could not be installed. */
   page: {
