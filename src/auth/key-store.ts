@@ -203,7 +203,10 @@ export class KeyStore {
     return session && { id: sessionIdOf(token), keyId: session.keyId, expiresAtMs: session.expiresAtMs };
   }
 
-  /** Ends a session of a key before it expires. `most`: such sessions that are kept, of all keys and of one. */
+  /**
+   * Ends a session of a key before it expires. `most`: such sessions that are kept, of all keys and of one. Few keys must
+   * not keep the others from it: of all that are kept the oldest of the key with most gives way, and holds again.
+   */
   async signOut(
     session: SignedOutSession,
     most: { readonly signedOut: number; readonly signedOutPerKey: number },
@@ -212,9 +215,15 @@ export class KeyStore {
     await this.#updateProofs((current) => {
       const nowMs = this.#options.clock.wallMs();
       const kept = current.signedOut.filter(({ id, expiresAtMs }) => expiresAtMs > nowMs && id !== session.id);
-      const ofKey = kept.filter(({ keyId }) => keyId === session.keyId).length;
-      result = kept.length >= most.signedOut || ofKey >= most.signedOutPerKey ? 'TOO_MANY' : 'SIGNED_OUT';
-      return result === 'TOO_MANY' ? current : { ...current, signedOut: [...kept, session] };
+      const counts = new Map<string, number>();
+      for (const { keyId } of kept) counts.set(keyId, (counts.get(keyId) ?? 0) + 1);
+      const ofKey = counts.get(session.keyId) ?? 0;
+      const ofFullest = Math.max(...counts.values());
+      const isFull = kept.length >= most.signedOut;
+      result = ofKey >= most.signedOutPerKey || (isFull && ofKey >= ofFullest) ? 'TOO_MANY' : 'SIGNED_OUT';
+      if (result === 'TOO_MANY') return current;
+      const evicted = isFull ? kept.findIndex(({ keyId }) => counts.get(keyId) === ofFullest) : -1;
+      return { ...current, signedOut: [...kept.filter((_, i) => i !== evicted), session] };
     });
     return result;
   }

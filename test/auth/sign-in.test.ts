@@ -230,6 +230,23 @@ t.test('a signed-out session is kept until it expires, and so many of them at mo
   t.equal(signedOut.length, 1, 'expired ones are dropped');
 });
 
+t.test('keys that fill the list of signed-out sessions keep no other key from signing out', async (t) => {
+  const { clock, keys, signIn } = await signedUp();
+  const session = async (): Promise<string> => {
+    const { id } = await keys.create('free', 'another');
+    return keys.startSession(id, account.address, clock.wallMs() + 1_000);
+  };
+  const { id } = await keys.create('free', 'the one that has most');
+  const ofFull = [1, 2].map((n) => keys.startSession(id, account.address, clock.wallMs() + 1_000 + n));
+  for (const token of [...ofFull, await session()]) t.equal(await signIn.signOut(token), 'SIGNED_OUT');
+  const late = await session();
+  t.equal(await signIn.signOut(late), 'SIGNED_OUT');
+  t.equal(keys.verify(late), 'NOT_FOUND');
+  t.match([keys.verify(ofFull[0]), keys.verify(ofFull[1])], [{ id }, 'NOT_FOUND'], 'its oldest holds again');
+  const another = keys.startSession(id, account.address, clock.wallMs() + 1_003);
+  t.equal(await signIn.signOut(another), 'TOO_MANY', 'no other key has more');
+});
+
 t.test('a key has so many live sessions at most', async (t) => {
   const { clock, signIn, message, verify } = await signedUp();
   const session = async (): Promise<string> => {
