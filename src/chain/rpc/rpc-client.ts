@@ -148,6 +148,7 @@ export class HttpRpc implements Rpc {
   }
 
   async #checkChain(endpoint: Endpoint): Promise<void> {
+    endpoint.isOfChain = false; // until it says so: it may have been moved to another chain
     const answer = await this.#ask(endpoint, 'eth_chainId', []);
     const chainId = typeof answer === 'string' || typeof answer === 'number' ? Number(answer) : NaN;
     // Says nothing of the chain; another try may.

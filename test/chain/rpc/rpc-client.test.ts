@@ -212,6 +212,33 @@ t.test('a preferred endpoint that has come to be of another chain is not returne
   t.equal(requestsTo(first), 1, 'nor asked for anything else');
 });
 
+t.test('an endpoint that has come to be of another chain is not used once all others fail', async (t) => {
+  const { clock, rpc, proxies, heads } = await onTheSecond(t);
+  heads(100, 100);
+  const [first, second] = proxies;
+  if (!first || !second) throw new Error('There are two');
+  const { trick } = first;
+  first.trick = (request) => (request.method === 'eth_chainId' ? good(request.id, CHAIN_ID + 1) : trick(request));
+  const checks = (): number => first.requests.filter(({ method }) => method === 'eth_chainId').length;
+  const before = checks();
+  await until(async () => {
+    clock.advance(15_000);
+    await ask(rpc);
+    return checks() >= before + 2;
+  });
+  second.trick = () => 'CUT';
+  const failing = ask(rpc);
+  await Promise.all([
+    t.rejects(failing),
+    finishes(
+      failing.catch(() => null),
+      clock,
+      0,
+    ),
+  ]);
+  t.equal(requestsTo(first), 1, 'it was asked for its chain alone');
+});
+
 t.test('code that breaks, or reverts with the words of a limit, is an answer: nobody else is asked', async (t) => {
   const { rpc, proxies } = await endpoints(t, 2);
   const words = ['EVM error InvalidFEOpcode', 'VM execution error.', 'out of gas', 'invalid opcode', 'stack underflow'];
