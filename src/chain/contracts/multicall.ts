@@ -119,8 +119,11 @@ export const NO_BREAKER: Breaker = { isOpen: () => false, trip: () => undefined 
  * read of an answer is not asked again: megabytes of zeros are cheap, and everybody would wait while they are read.
  */
 export class Multicall {
-  /** The node refused a state override: foreign code goes through Multicall3 itself. */
-  #isUncapped = false;
+  /**
+   * Batches whose foreign code still goes through Multicall3 itself, because a node refused a state override. Then one
+   * is tried again: it may have been one node of many, or a fault that passed.
+   */
+  #uncappedBatches = 0;
 
   constructor(
     private readonly askOne: CallOne,
@@ -164,10 +167,10 @@ export class Multicall {
     const { multicall3 } = this;
     if (multicall3 === null)
       return this.#eachAlone(calls, (call) => this.#ask(call, at, { gas: this.#gasAlone(call) }));
-    if (this.#isUncapped || !calls.some(({ runsForeignCode }) => runsForeignCode)) {
-      return this.#uncapped(multicall3, calls, at);
-    }
-    return this.#capped(multicall3, calls, at);
+    if (!calls.some(({ runsForeignCode }) => runsForeignCode)) return this.#uncapped(multicall3, calls, at);
+    if (this.#uncappedBatches === 0) return this.#capped(multicall3, calls, at);
+    this.#uncappedBatches -= 1;
+    return this.#uncapped(multicall3, calls, at);
   }
 
   async #capped(multicall3: Hex, calls: readonly ContractCall[], at: AtBlock): Promise<CallResult[]> {
@@ -179,7 +182,7 @@ export class Multicall {
       answers = await this.#aggregate(multicall3, calls, at, { gas, code: CAPPED_MULTICALL_CODE }, ending);
     } catch (error) {
       if (!isWithoutOverrides(error)) throw error;
-      this.#isUncapped = true;
+      this.#uncappedBatches = UNCAPPED_BATCHES;
       return this.#uncapped(multicall3, calls, at);
     }
     // By bounded calls and answers it cannot fail: the node has another bound of its own.
@@ -271,6 +274,8 @@ export class Multicall {
   }
 }
 
+/** Until a state override that was refused is tried again: a node that never takes one costs 1% more requests. */
+const UNCAPPED_BATCHES = 100;
 /** Of a batch beside its calls: what `CappedMulticall` keeps for itself, and the transaction's own. */
 const GAS_OF_BATCH = 500_000;
 /** Of each call in it, with its share of the calldata: an honest check takes 60,000. */

@@ -96,7 +96,7 @@ t.test('a contract that refuses for little gas does not trip, whatever it says',
   }
 });
 
-t.test('a node that takes no state override is asked through Multicall3 itself, from then on', async (t) => {
+t.test('a node that takes no state override is asked through Multicall3 itself, and now and then again', async (t) => {
   const proxy = await RpcProxy.open(chain.rpcUrl);
   t.teardown(() => proxy.close());
   let refusals = 0;
@@ -106,10 +106,20 @@ t.test('a node that takes no state override is asked through Multicall3 itself, 
     return { error: { code: -32602, message: 'too many arguments, want at most 2' } };
   };
   await client.setCode({ address: bad, bytecode: LOOPS_FOR_EVER });
-  const { reader, trips } = opened(proxy.url);
+  const { reader, trips, requests } = opened(proxy.url);
   for (let times = 0; times < 2; times++) {
     t.strictSame(await reader.multicall([balanceIn(bad), balanceIn(honest), balanceIn(bad)]), [BROKEN, has, BROKEN]);
   }
   t.strictSame([...new Set(trips)], [bad]);
   t.equal(refusals, 1);
+  for (let times = 0; times < 100; times++) await reader.multicall([balanceIn(honest)]);
+  t.equal(refusals, 2, 'one batch in a hundred');
+  proxy.trick = () => 'PASS';
+  for (let times = 0; times < 100; times++) await reader.multicall([balanceIn(honest)]);
+  trips.length = 0;
+  const other = address(0xbae);
+  await client.setCode({ address: other, bytecode: LOOPS_FOR_EVER });
+  const before = requests();
+  t.strictSame(await reader.multicall([balanceIn(other), balanceIn(honest)]), [BROKEN, has]);
+  t.strictSame([trips, requests() - before], [[other], 1], 'which is capped again once the node takes it');
 });
