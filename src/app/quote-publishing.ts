@@ -53,10 +53,10 @@ export function quotePublishing(parts: QuotePublishingParts): QuotePublishing {
         const never = operatorGas.beyondDay(caller, count);
         if (never !== null) return never;
         const gas = gasOfQuotes(count);
-        takenMs = operatorGas.nowMs();
         const refusal = cap?.take(gas) ?? null;
         if (refusal !== null) return refusal;
         const retryAfterMs = operatorGas.take(caller, count);
+        takenMs = operatorGas.nowMs(); // after both, either of which may have begun a day
         if (retryAfterMs > 0) {
           void cap?.settle(gas, 0, takenMs);
           return { type: 'OVER_BUDGET', retryAfterMs };

@@ -64,7 +64,7 @@ export class GasBudget {
     return this.#take(holder, quotes, gasOfQuotes(quotes));
   }
 
-  /** The time of a reservation, by the budget's clock. */
+  /** The time of a reservation, by the budget's clock; to be read after it, since it may begin a day. */
   nowMs(): number {
     return this.#options.nowMs();
   }
@@ -252,12 +252,11 @@ export class OperatorCaps {
           void this.#keep(); // the next call may find it kept
           return { type: 'STORAGE_FULL' };
         }
-        const nowMs = this.#options.nowMs();
         const taken: string[] = [];
         for (const { spender, limit } of caps) {
           const retryAfterMs = this.#days.take(spender, gas, limit);
           if (retryAfterMs > 0) {
-            for (const each of taken) this.#days.giveBack(each, gas, nowMs);
+            for (const each of taken) this.#days.giveBack(each, gas, this.#options.nowMs());
             return { type: 'OPERATOR_CAP', spender, retryAfterMs };
           }
           this.#spenders.add(spender);
@@ -354,10 +353,11 @@ export class GasReservation {
     const gas = transactions * this.gasPerTx;
     const never = this.operatorGas.beyondDay(this.holder, 0, gas);
     if (never !== null) return never;
-    const takenMs = this.operatorGas.nowMs();
     const refusal = this.action?.cap.take(gas) ?? null;
     if (refusal !== null) return refusal;
     const retryAfterMs = this.operatorGas.takeGas(this.holder, gas);
+    // After both, either of which may have begun a day.
+    const takenMs = this.operatorGas.nowMs();
     if (retryAfterMs > 0) {
       void this.action?.cap.settle(gas, 0, takenMs);
       return { type: 'OVER_BUDGET', retryAfterMs };

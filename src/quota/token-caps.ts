@@ -66,7 +66,7 @@ export class TokenCaps {
     return null;
   }
 
-  /** The time of a reservation, by the caps' clock. */
+  /** The time of a reservation, by the caps' clock; to be read after it, since it may begin a day. */
   nowMs(): number {
     return this.#options.nowMs();
   }

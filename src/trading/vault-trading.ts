@@ -125,9 +125,9 @@ export class VaultTrading {
     const refusal = await this.#refusal(planned);
     if (refusal !== null) return atOnce(refusal);
     const reserved = order.isBuy ? limit : 0n;
-    const takenMs = caps.nowMs();
     const capped = caps.take(asset.symbol, reserved);
     if (capped !== null) return atOnce(capped);
+    const takenMs = caps.nowMs();
     let spent = 0n;
     try {
       const noGas = gasAccount.take(1);

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import t from 'tap';
-import { GasBudget, gasOfQuotes, GasReservation } from '../../src/quota/gas-budget.js';
+import { GasBudget, gasOfQuotes, GasReservation, OperatorCaps } from '../../src/quota/gas-budget.js';
 import { MemoryKeyValueStore } from '../chain/memory-key-value-store.js';
 import { ManualClock } from '../system/manual-clock.js';
 
@@ -287,6 +287,33 @@ t.test('what its transactions may cost is taken at once, and what was not used g
   t.strictSame(charged, [30 + GAS_PER_TX]);
   t.type(next().take(9), Object, '870 are left');
   t.equal(next().take(8), null);
+});
+
+t.test(
+  'what was not used of the reservation that begins a day is given back, though time passes meanwhile',
+  async (t) => {
+    let nowMs = 0;
+    const gas = new GasBudget({
+      of: () => ({ quotesPerDay: 1, gasPerDay: 1_000 }),
+      nowMs: () => (nowMs += 1),
+      kept: null,
+      onCharged: () => undefined,
+      onRefusal: () => undefined,
+    });
+    const caps = new OperatorCaps({ routeGasPerDay: 1_000, gasPerDay: 1_000, nowMs: () => (nowMs += 1), kept: null });
+    const action = { cap: caps.of('POST /pool/settle'), onMined: () => undefined };
+    const reserve = () => new GasReservation(gas, { address: wallet, waitMs: () => 0 }, holder, GAS_PER_TX, action);
+    await reserve().run(async (charge) => t.equal(charge.take(10), null));
+    t.equal(reserve().take(10), null, 'the whole day is left, of the key and of the route');
+  },
+);
+
+t.test('what a refusal by one cap took of another is given back, though time passes meanwhile', (t) => {
+  let nowMs = 0;
+  const caps = new OperatorCaps({ routeGasPerDay: 1_000, gasPerDay: 500, nowMs: () => (nowMs += 1), kept: null });
+  t.match(caps.of('POST /pool/settle').take(600), { type: 'OPERATOR_CAP', spender: 'keys with the scope operator' });
+  t.equal(caps.of('POST /pool/settle').take(500), null, 'more than 400, the rest of the route');
+  t.end();
 });
 
 t.test('what needs more than a whole day has is refused for ever, and takes nothing of the day', async (t) => {
