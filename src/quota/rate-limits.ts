@@ -69,9 +69,8 @@ export class Quotas {
 
   /** Counts rows and bytes that were written for the key, more than it has left too: it waits for them afterwards. */
   charge(holder: QuotaHolder, rows: number, bytes: number): void {
-    const buckets = this.#of(holder);
-    buckets.rows.content -= rows;
-    buckets.bytes.content -= bytes;
+    this.usedElsewhere(holder, 'rows', rows);
+    this.usedElsewhere(holder, 'bytes', bytes);
     this.onUsed?.(holder, 'rows', rows);
     this.onUsed?.(holder, 'bytes', bytes);
   }
@@ -79,7 +78,7 @@ export class Quotas {
   /** The key has used that much elsewhere: it has so much less left here. */
   usedElsewhere(holder: QuotaHolder, kind: CountedKind, amount: number): void {
     const bucket = this.#of(holder)[kind];
-    bucket.drip();
+    bucket.drip(); // first: the time before must not refill what is taken now
     bucket.content -= amount;
   }
 

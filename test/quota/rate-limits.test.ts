@@ -129,3 +129,13 @@ t.test('rows and bytes are charged after they were written, and the key waits un
   const forBytes = quotas.debtMs(other);
   t.ok(forBytes > 2_500 && forBytes <= 3_000, `waits ${forBytes} ms for 3,000 bytes of 1,000 in a second`);
 });
+
+t.test('a key that used nothing for a while has no more than its burst for what it writes then', async (t) => {
+  let nowMs = 0;
+  t.intercept(performance, 'now', { value: () => nowMs });
+  const quotas = new Quotas(table, 2, ignore);
+  quotas.charge(free, 0, 0);
+  nowMs = 60_000;
+  quotas.charge(free, 300, 2_500);
+  t.equal(quotas.debtMs(free), 1_000, '100 rows beyond the burst, of 100 in a second');
+});
