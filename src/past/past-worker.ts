@@ -5,16 +5,14 @@ import type { PastMessage, PastQuestion, PastWork } from './past-thread.js';
 
 /** The thread's whole life: it answers one question after another. `PastThread` starts it. */
 const { directory, ...options } = workerData as PastWork;
-const opening = PastLog.open(nodeDiskAt(directory), options);
-let answering: Promise<void> = opening.then(
-  () => undefined,
-  () => undefined,
-);
+let past: PastLog | null = null;
+let answering = Promise.resolve();
 
 parentPort?.on('message', ({ id, request }: PastQuestion) => {
   answering = answering.then(async () => {
     try {
-      const past = await opening;
+      // A log that could not be opened may be opened for the next question.
+      past ??= await PastLog.open(nodeDiskAt(directory), options);
       const answer = await past.answer(request);
       // The body's memory goes to the other thread as it is, where it has an ArrayBuffer of its own.
       if (answer.type !== 'FOUND') return say({ type: 'ANSWER', id, answer });
