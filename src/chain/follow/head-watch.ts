@@ -51,11 +51,13 @@ export class HeadWatch {
     socket.on('pong', () => (this.#heard = true));
     socket.on('message', (data) => {
       this.#heard = true;
-      this.#failures = 0;
       const message = readMessage(data);
       const head = headIn(message);
+      const isAccepted = message?.id === SUBSCRIBE && typeof message.result === 'string';
+      // A node that refuses the subscription answers, too: it is to be asked ever more rarely.
+      if (head !== null || isAccepted) this.#failures = 0;
       if (head !== null) this.listener.onHead(head);
-      else if (message?.id === SUBSCRIBE && typeof message.result === 'string') this.listener.onOpen();
+      else if (isAccepted) this.listener.onOpen();
     });
     socket.on('error', () => undefined); // 'close' follows
     socket.on('close', () => this.#retry());

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { get, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import t, { type Test } from 'tap';
 import { type WebSocket, WebSocketServer } from 'ws';
@@ -84,6 +85,23 @@ t.test(
     t.equal(sockets.length, 5);
   },
 );
+
+t.test('a node that refuses the subscription is asked after longer and longer pauses', async (t) => {
+  const { node, sockets, asked, clock } = await watched(t);
+  for (const [n, pauseMs] of [200, 400, 800].entries()) {
+    await until(() => asked.length === n + 1);
+    sockets[n]?.send('{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no subscriptions"}}');
+    sockets[n]?.close();
+    await until(() => node.clients.size === 0 && clock.pending === 1);
+    clock.advance(pauseMs - 1);
+    // Had it connected, the node would accept that first.
+    const { port } = node.address() as AddressInfo;
+    const [answer] = (await once(get({ port, agent: false }), 'response')) as [IncomingMessage];
+    answer.resume();
+    t.equal(sockets.length, n + 1);
+    clock.advance(1);
+  }
+});
 
 t.test('a connection that is half dead is left for a new one', async (t) => {
   const { sockets, asked, clock } = await watched(t, { autoPong: false });
