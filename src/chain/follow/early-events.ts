@@ -13,8 +13,8 @@ type Known = Exclude<SettlementEvent, { readonly type: 'POOL' }>;
  * Anyone may emit such events in any number, so the oldest quotes go when there are too many. A restart forgets all.
  */
 export class EarlyEvents {
-  /** By pool and quote id, the ones seen last at the end. */
-  readonly #events = new Map<string, Known[]>();
+  /** By pool and quote id, the ones seen last at the end; of each quote by block and log index. */
+  readonly #events = new Map<string, Map<string, Known>>();
   #count = 0;
 
   constructor(private readonly most: number) {}
@@ -27,11 +27,11 @@ export class EarlyEvents {
   remember(event: SettlementEvent): void {
     if (event.type === 'POOL' || (event.type === 'FILL' && event.size === 0n)) return;
     const key = keyOf(event.log.address, event.quoteId);
-    const events = this.#events.get(key) ?? [];
-    const { blockHash, logIndex } = event.log;
-    if (events.some(({ log }) => log.blockHash === blockHash && log.logIndex === logIndex)) return;
+    const events = this.#events.get(key) ?? new Map<string, Known>();
+    const place = `${event.log.blockHash} ${event.log.logIndex}`;
+    if (events.has(place)) return;
     this.#events.delete(key);
-    this.#events.set(key, [...events, event]);
+    this.#events.set(key, events.set(place, event));
     this.#count += 1;
     for (const oldest of this.#events.keys()) {
       if (this.#count <= this.most) return;
@@ -42,9 +42,9 @@ export class EarlyEvents {
   /** What was seen of this quote, once. A cancel counts only when it is the provider's own. */
   take({ pool, quoteId, provider }: Pick<Quote, 'pool' | 'quoteId' | 'provider'>): readonly EarlyEvent[] {
     const key = keyOf(pool.poolAddress, quoteId);
-    const events = this.#events.get(key) ?? [];
+    const events = this.#events.get(key)?.values() ?? [];
     this.#forget(key);
-    return events
+    return [...events]
       .filter((event) => event.type === 'FILL' || event.provider === provider)
       .sort(({ log: a }, { log: b }) => a.blockNumber - b.blockNumber || a.logIndex - b.logIndex)
       .map((event) => ({ size: event.type === 'FILL' ? event.size : null, origin: originOf(event.log) }));
@@ -53,17 +53,16 @@ export class EarlyEvents {
   /** The blocks after this one are on the chain no more. */
   rewind(blockNumber: number): void {
     for (const [key, events] of this.#events) {
-      const kept = events.filter(({ log }) => log.blockNumber <= blockNumber);
-      if (kept.length === events.length) continue;
-      this.#forget(key);
-      if (kept.length === 0) continue;
-      this.#events.set(key, kept);
-      this.#count += kept.length;
+      for (const [place, { log }] of events) {
+        if (log.blockNumber <= blockNumber || !events.delete(place)) continue;
+        this.#count -= 1;
+      }
+      if (events.size === 0) this.#events.delete(key);
     }
   }
 
   #forget(key: string): void {
-    this.#count -= this.#events.get(key)?.length ?? 0;
+    this.#count -= this.#events.get(key)?.size ?? 0;
     this.#events.delete(key);
   }
 }

@@ -69,3 +69,16 @@ t.test('of too many the quotes that were seen first are forgotten', async (t) =>
   t.strictSame(early.take(quote), []);
   for (const other of others) t.equal(early.take(other).length, 1);
 });
+
+t.test('an event is compared with no more the more of its quote there are', (t) => {
+  const COUNT = 1_000;
+  const early = new EarlyEvents(COUNT);
+  let reads = 0;
+  for (let logIndex = 0; logIndex < COUNT; logIndex++) {
+    const { log, ...event } = fill(5, logIndex);
+    early.remember(Object.defineProperty({ ...event, log }, 'log', { get: () => (reads++, log) }));
+  }
+  t.equal(early.count, COUNT);
+  t.ok(reads < 10 * COUNT, `${reads} reads of a log`);
+  t.end();
+});
