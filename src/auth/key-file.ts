@@ -23,7 +23,7 @@ export const SCOPES = ['operator', 'takers:all'] as const;
 export const Scope = Type.Enum([...SCOPES], { type: 'string' });
 export type Scope = Static<typeof Scope>;
 
-/** What is kept of a key: never the key itself. */
+/** A key as it is kept: never the key itself. */
 export const KeyRecord = Type.Object(
   {
     id: Type.String({ pattern: '^[0-9a-f]{16}$' }),
@@ -79,7 +79,7 @@ const ProofLedger = Type.Object(
   { additionalProperties: false, description: 'Content of the file that proven addresses are kept in.' },
 );
 
-/** What sign-ins have left: addresses that keys have proven, and sessions that ended early. */
+/** Results of sign-ins: addresses that keys have proven, and sessions that ended early. */
 export interface Proofs {
   readonly proofs: readonly ProofRecord[];
   readonly signedOut: readonly SignedOutSession[];

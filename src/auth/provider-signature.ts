@@ -12,7 +12,7 @@ const WORD_BYTES = 32;
 /** Types that a provider signs to withdraw quotes, and to restore them. */
 export type WithdrawalType = 'WithdrawQuotes' | 'RestoreQuotes';
 
-/** What is signed. Addresses and ids in lower case. */
+/** A withdrawal as it is signed. Addresses and ids in lower case. */
 export interface SignedWithdrawal extends SignedNonce {
   readonly provider: Hex;
   /** At most MOST_SIGNED_IDS. */

@@ -49,7 +49,7 @@ const QUOTE_TYPE =
 const WORD_BYTES = 32;
 const LOW_64 = (1n << 64n) - 1n;
 
-/** What the digest covers: a quote's own words and the pool that it is bound to. */
+/** Input of the digest: a quote's own words and the pool that it is bound to. */
 export type DigestInput = Pick<
   SignedQuote,
   'provider' | 'taker' | 'price' | 'size' | 'isBuy' | 'deadline' | 'salt' | 'pool'

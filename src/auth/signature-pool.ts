@@ -32,7 +32,7 @@ export interface SignaturePoolLimits {
   readonly signaturesPerMessage: number;
 }
 
-/** What is checked in one message. */
+/** The signatures of one message to a worker. */
 interface Part {
   readonly claimed: readonly ClaimedSignature[];
   readonly resolve: (verdicts: readonly boolean[]) => void;

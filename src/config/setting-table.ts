@@ -6,7 +6,7 @@ import { limits, tierQuotas } from './limits.js';
 type Tier = keyof typeof tierQuotas;
 export type QuotaName = keyof (typeof tierQuotas)[Tier];
 
-/** What each quota bounds, in the words of the documentation. */
+/** The meaning of each quota, in the words of the documentation. */
 const about: Readonly<Record<QuotaName, string>> = {
   requestsPerSecond: 'Requests in a second',
   quotesPerMinute: 'Quotes posted in a minute',
@@ -436,14 +436,14 @@ export function environmentNameOf(name: string): string {
 export interface Setting<S extends TSchema = TSchema, D = unknown> {
   readonly schema: S;
   readonly default: D;
-  /** What to give, in words: ends the message about a wrong value. */
+  /** The form of a value, in words: ends the message about a wrong value. */
   readonly form: string;
   readonly about: string;
   /** `all`: never shown. `url`: shown up to its host, since providers put their keys behind it. */
   readonly secret: 'all' | 'url' | null;
   /** False: not taken from the command line, which every user of the machine can read. */
   readonly flag: boolean;
-  /** What the flag says without a value; null: it needs one. */
+  /** Value of the flag when it stands alone; null: it needs one. */
   readonly flagAlone: string | null;
   /** Check that its schema cannot express, of a value or of each in a list. */
   readonly isRight: (value: string) => boolean;

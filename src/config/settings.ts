@@ -164,7 +164,7 @@ function find(name: SettingName, entry: Setting, sources: SettingSources, file: 
   return { value, origin: 'file', place: sources.file?.name ?? '' };
 }
 
-/** What the form leaves out, which is that of a text: a file says several as JSON does. */
+/** Completes the form, which is that of a text: in a file, a list is JSON. */
 function inFile({ schema }: Setting, { origin, value }: Given): string {
   const { type } = schema as { readonly type?: string };
   return origin === 'file' && type === 'array' && !Array.isArray(value) ? ', in the file as a JSON list' : '';
@@ -222,7 +222,7 @@ function shownValue(value: unknown): string {
   return text.length > 80 ? `${text.slice(0, 80)}...` : text;
 }
 
-/** What the command line says of settings: `config` is the path of the settings file. */
+/** Settings of the command line: `config` is the path of the settings file. */
 export interface SettingFlags {
   readonly config?: string;
   readonly settings: Readonly<Partial<Record<SettingName, string>>>;

@@ -31,7 +31,7 @@ function privateKey(digits: string, found: string): Hex {
   throw new Error(`${found} no private key: it has to be above zero and below the order of the curve secp256k1`);
 }
 
-/** What the settings let the wallet spend, and whom its trades name. */
+/** Caps of the wallet's spending, and the referrer that its trades name. */
 export function walletTerms({
   walletSpendPerDayGwei,
   operatorTokensPerDay,

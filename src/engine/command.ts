@@ -12,7 +12,7 @@ export interface ChainPosition {
   readonly logIndex: number | null;
 }
 
-/** What the settlement chain says of one quote at one block. */
+/** State of one quote on the settlement chain at one block. */
 export interface QuoteState {
   /** 1e-18 contracts still fillable: size less filled. 0: nothing left, or cancelled. */
   readonly fillableSize: bigint;
@@ -29,8 +29,8 @@ export interface EnterQuote {
   readonly state: QuoteState;
   readonly settlementBlock: number;
   /**
-   * What the settlement reader saw of the quote before the stream reader saw its publication, in chain order. `state`
-   * includes all of it. Absent: nothing.
+   * Events of the quote that the settlement reader saw before the stream reader saw its publication, in chain order.
+   * `state` includes all of them. Absent: none.
    */
   readonly early?: readonly EarlyEvent[];
   readonly position: ChainPosition;
@@ -159,7 +159,7 @@ export interface RfqLeg {
   readonly legs: number;
 }
 
-/** What the service reads in a request for quote: enough to route it. */
+/** The fields of a request for quote that the service reads: enough to route it. */
 export interface Rfq {
   readonly poolAddress: Hex;
   readonly side: Side;
@@ -303,7 +303,7 @@ export type Command =
   | SetTimer
   | SetFillLimit;
 
-/** What the sequencer gives every command before the engine sees it. */
+/** Number and time that the sequencer gives every command before the engine sees it. */
 export interface Stamp {
   /** Number of the record in the log, from 1, gapless. */
   readonly index: number;

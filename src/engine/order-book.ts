@@ -283,7 +283,7 @@ export class BookOrder extends ListedOrder implements HashedMember {
   /** Settlement block whose end `fillableSize` was read at; fills up to it are in it already. NO_BLOCK as above. */
   readBlock = NO_BLOCK;
 
-  /** What OrderIndex has it under, kept so that taking it out reads no digits; and another with the same key. */
+  /** Its key in OrderIndex, kept so that taking it out reads no digits; and another order with the same key. */
   indexKey = 0;
   sameKey: BookOrder | null = null;
   placeByDue = 0;

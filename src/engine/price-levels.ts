@@ -5,7 +5,7 @@ import type { Side } from './quote.js';
 export const BTree = sortedBtree.default;
 export type BTree<K, V> = sortedBtree.default<K, V>;
 
-/** What is kept by price. */
+/** An entry that is kept by price. */
 export interface Priced {
   /** 1e-18. */
   readonly price: bigint;

@@ -5,7 +5,7 @@ import { TimeIndex } from './time-index.js';
 /** Blocks with fills that are kept apart for one limit: beyond that the two oldest count as one. */
 const MOST_BLOCKS = 64;
 
-/** What an API key may do for a provider, until then. */
+/** A provider lets an API key act for it, until then. */
 export interface Authorization {
   readonly provider: Hex;
   /** Id of the key. */

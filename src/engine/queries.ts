@@ -208,7 +208,7 @@ export function candidateCount(store: OrderStore, query: OrdersQuery): number {
   return candidates(store, query).size;
 }
 
-/** What is in the book and what is known as invalid, each newest first. */
+/** Orders of the book and those known as invalid, each newest first. */
 export function orders(store: OrderStore, query: OrdersQuery): OrdersResult {
   const { poolAddress, side, provider, taker, minFillableSize = 0n, quoteIds, olderThan, limit = Infinity } = query;
   const valid: ListedOrder[] = [];

@@ -57,7 +57,7 @@ export interface Origin {
   readonly logIndex: number;
 }
 
-/** What the `FillQuoteOB` of a fill says besides the quote and its size. */
+/** Terms in the `FillQuoteOB` of a fill besides the quote and its size. */
 export interface TradeTerms {
   readonly pool: Pool;
   readonly provider: Hex;
@@ -65,7 +65,7 @@ export interface TradeTerms {
   readonly taker: Hex;
   /** Normalised as a quote's, 1e-18. Of a quote that the book does not know: the premium by the size, rounded down. */
   readonly price: bigint;
-  /** What the taker paid beyond the premium, 1e-18 of the pool's collateral token. */
+  /** Paid by the taker beyond the premium, 1e-18 of the pool's collateral token. */
   readonly fee: bigint;
   /** The taker bought. */
   readonly isBuy: boolean;

@@ -10,7 +10,7 @@ const MOST_ANSWERS = 32;
 /** Fills of one answer that a reorg can undo one by one: beyond that the two oldest count as one. */
 const MOST_FILLS = 16;
 
-/** What the request's taker took of an answer by one log of the settlement chain. */
+/** A fill of an answer by the request's taker: one log of the settlement chain. */
 export type RfqFill = readonly [blockNumber: number, logIndex: number, size: bigint];
 
 /** A quote that answers a request. It stays for as long as a reorg may bring it back or undo its fills. */

@@ -116,7 +116,7 @@ export class Sequencer {
 
   /**
    * Runs `task` when listeners have had every event up to the present record and none after it; at once if they have.
-   * What the caller read from the engine before calling is what those events add up to.
+   * The state that the caller read from the engine before calling is the sum of those events.
    */
   afterCommit(task: () => void): void {
     if (this.#handedIndex === this.#engine.index) task();
@@ -206,7 +206,7 @@ export class EngineTime {
     for (const listener of this.#listeners) listener();
   }
 
-  /** What is known now was of `engineMs` in another process: time is not before it. */
+  /** Another process was at `engineMs` when it sent the newest data: time is not before it. */
   reach(engineMs: number): void {
     if (engineMs > this.nowMs()) this.follow(engineMs);
   }

@@ -87,7 +87,7 @@ export class WordHasher {
   }
 }
 
-/** What the eight hex digits from `at` on say, as 32 bits with a sign. */
+/** The eight hex digits from `at` on, as 32 bits with a sign. */
 export function wordAt(text: string, at: number): number {
   const high = (byteAt(text, at) << 24) | (byteAt(text, at + 2) << 16);
   return high | (byteAt(text, at + 4) << 8) | byteAt(text, at + 6);

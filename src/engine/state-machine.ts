@@ -27,7 +27,7 @@ import type { RfqChange } from './rfq-store.js';
 import type { EngineParts } from './state-rows.js';
 import { SpentNonce } from './withdrawals.js';
 
-/** What each command does to the parts of an engine, and which events tell of it. */
+/** Applies each command to the parts of an engine, and returns the events of it. */
 export class StateMachine {
   /** Number of the last event. */
   seq = 0;
@@ -39,7 +39,7 @@ export class StateMachine {
     this.#parts = parts;
   }
 
-  /** `nowSeconds`: Unix seconds of engine time. What is due goes first. */
+  /** `nowSeconds`: Unix seconds of engine time. All that is due expires first. */
   run(command: Command, nowSeconds: number): EngineEvent[] {
     this.#nowSeconds = nowSeconds;
     this.#events = [];

@@ -78,7 +78,7 @@ export interface EngineState {
   readonly fillLimits: readonly FillLimitRow[];
 }
 
-/** What the rows are read from and written to. */
+/** The parts of an engine that rows are read from and written to. */
 export interface EngineParts {
   readonly stream: ChainTrail;
   readonly settlement: ChainTrail;

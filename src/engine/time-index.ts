@@ -57,7 +57,7 @@ export class MinHeap {
 
   /** These instead of all that there are. */
   replace(keys: Iterable<number>): void {
-    // What is sorted is a heap.
+    // A sorted array is a heap.
     this.#keys = [...keys].sort((a, b) => a - b);
   }
 }

@@ -3,7 +3,7 @@ import type { Hex } from './quote.js';
 import { type HashedMember, MultisetHash, UNCHANGED, type WordHasher } from './state-hash.js';
 import { TimeIndex } from './time-index.js';
 
-/** What the sum of a set and the index of times keep at a member of both. */
+/** Fields that the sum of a set and the index of times keep at a member of both. */
 abstract class HashedEntry implements HashedMember {
   place = 0;
   laneA = 0;

@@ -59,7 +59,7 @@ export class TradeRecorder {
     return this.#state !== 'ENDED';
   }
 
-  /** What the files lack yet. */
+  /** Events that the files lack yet. */
   waiting(): TradeLogEvent[] {
     const written = this.#files.through?.seq ?? 0;
     return this.#waiting.flatMap(({ event }) => (event.seq > written ? [event] : []));

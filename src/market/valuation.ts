@@ -136,7 +136,7 @@ export interface ValuationInput {
   readonly seconds: number;
 }
 
-/** What is not known is null, and never 0. */
+/** Unknown values are null, and never 0. */
 export function valuePool({ poolKey, best, spot, quoteUsd, seconds }: ValuationInput): ValuationJson {
   const { bid, ask } = best;
   const sides = {

@@ -3,7 +3,7 @@ import { renderError } from '../wire/problem.js';
 import type { CapacityFault } from './capacity.js';
 
 /**
- * What the service needs of a network library, and nothing of what the library calls it. Two backends implement it
+ * The interface of a network library to the service, in no library's own terms. Two backends implement it
  * (uWebSockets.js, and node:http with ws) and pass one test suite.
  */
 export type NetBackend = 'uWebSockets.js' | 'node';

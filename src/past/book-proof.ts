@@ -52,7 +52,7 @@ export async function findWithdrawals(
   try {
     for await (const { records, bytes } of history.recordsWhere(mayWithdraw, since, throughIndex)) {
       bytesRead += bytes;
-      // What was not read may have restored a quote, and withdrawn it again.
+      // Records that were not read may have restored a quote, and withdrawn it again.
       if (bytesRead > maxBytes) return { found: new Map(), bytesRead };
       for (const record of records) if (record.stamp.index <= throughIndex) noteWithdrawals(record, wanted, found);
     }

@@ -177,7 +177,7 @@ export class PastLog {
       records += part.length;
       if (records > this.#options.limits.pastReplayRecords) return { isWhole: false, records };
     }
-    // What was dropped while it was read is missing as well.
+    // Segments that were dropped during the read are missing as well.
     const isAllKept = isBeginningKept && (await this.#history.droppedThroughSeq()) === 0;
     return { isWhole: isAllKept || firstMs < sinceMs, records };
   }

@@ -82,7 +82,7 @@ export class PastStates {
       try {
         return await this.#at(point, now);
       } catch (error) {
-        // What it was reading may have been removed, as the oldest part of the log is.
+        // The files that it was reading may have been removed, as the oldest part of the log is.
         const isRemoved = isMissing(error) && (await this.#disk.list()).join() !== files;
         if (!isRemoved && !(error instanceof UnusableSnapshot)) throw error;
       }
@@ -272,7 +272,7 @@ function momentOf(engine: Engine): PastMoment {
   return { index, seq, tsMs, blockNumber: engine.positions().settlement?.blockNumber ?? null };
 }
 
-/** What the command does to how far the settlement chain is read. */
+/** Moves the trail of the settlement chain as the command does. */
 function follow(trail: ChainTrail, command: Command): void {
   if (!('position' in command) || command.position.chain !== 'settlement') return;
   if (command.type === 'REWIND_SETTLEMENT') trail.rewind(command.position);

@@ -3,18 +3,18 @@ import type { CancelTimer, Clock } from '../engine/ports.js';
 import type { BoundedRequest, PastLogOptions } from './past-log.js';
 import type { PastAnswer } from './questions.js';
 
-/** What the worker is started with. */
+/** Data that the worker starts with. */
 export interface PastWork extends PastLogOptions {
   readonly directory: string;
 }
 
-/** What it is asked. */
+/** A message to the worker. */
 export interface PastQuestion {
   readonly id: number;
   readonly request: BoundedRequest;
 }
 
-/** What it says. */
+/** A message of the worker. */
 export type PastMessage =
   | { readonly type: 'ANSWER'; readonly id: number; readonly answer: PastAnswer }
   | { readonly type: 'FAILED'; readonly id: number; readonly message: string };

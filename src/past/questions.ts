@@ -29,7 +29,7 @@ export interface HistoryRequest {
   readonly limit: number;
 }
 
-/** What is read of a state of the past. `fields`: those that the quotes have besides. */
+/** A read of a state of the past. `fields`: those that the quotes have besides. */
 export type StateQuery =
   | { readonly type: 'QUOTES'; readonly query: CoverTarget; readonly fields: 'instrument' | null }
   | {
@@ -55,7 +55,7 @@ export type PastAnswer =
       readonly body: Uint8Array;
       /** Of the state that was read; null: the answer is of more than one. */
       readonly at: PastMoment | null;
-      /** What was written, and what was read for it, in rows of answers. */
+      /** Rows of answers that were written, and those that were read for them. */
       readonly rows: number;
       readonly rowsRead: number;
     }

@@ -13,7 +13,7 @@ interface Buckets {
 }
 
 type BucketKind = 'requests' | 'quotes' | 'messages';
-/** What is counted in a bucket. */
+/** A kind of use that a bucket counts. */
 export type CountedKind = BucketKind | 'rows' | 'bytes';
 /** The resource that ran out. */
 export type QuotaKind = BucketKind | 'connections' | 'channels' | 'day' | 'answers';
@@ -22,9 +22,9 @@ const SECOND_MS = 1000;
 const MINUTE_MS = 60 * SECOND_MS;
 
 /**
- * What each key has left. A token bucket per key and kind: it refills evenly, so that there is no edge of a window
- * where twice the rate gets through, and is asked synchronously, so that an answer that is there at once stays so. Only
- * keys that exist get here, which bounds the number of buckets.
+ * The quota that each key has left. A token bucket per key and kind: it refills evenly, so that there is no edge of a
+ * window where twice the rate gets through, and is asked synchronously, so that an answer that is there at once stays
+ * so. Only keys that exist get here, which bounds the number of buckets.
  */
 export class Quotas {
   #table: QuotaTable;
@@ -156,7 +156,7 @@ export function fullBucket(bucketSize: number, tokensPerInterval: number, interv
   return bucket;
 }
 
-/** What the keys of one tier may use. Each number is per key. */
+/** Quotas of the keys of one tier. Each number is per key. */
 export interface TierQuotas {
   readonly requestsPerSecond: number;
   readonly quotesPerMinute: number;

@@ -19,7 +19,7 @@ export type TokenCapRefusal =
   /** The disk is full: a restart would let the same be spent again. */
   | { readonly type: 'STORAGE_FULL' };
 
-/** What was spent of a token in a day, and when that day ends. */
+/** The amount spent of a token in a day, and the end of that day. */
 interface SpentOfDay {
   /** Milliseconds of the caps' clock. */
   readonly endsMs: number;

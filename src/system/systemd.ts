@@ -7,7 +7,7 @@ import type { CancelTimer, Clock } from '../engine/ports.js';
  */
 const RELAY = `trap '' TERM INT; while read -r state; do systemd-notify "$state"; done`;
 
-/** What the process says to the service manager that started it (sd_notify(3)). */
+/** Messages of the process to the service manager that started it (sd_notify(3)). */
 export interface ServiceManager {
   /** The service takes requests. The watchdog is fed from now on, as long as `makesProgress` holds. */
   ready(makesProgress: () => boolean): void;

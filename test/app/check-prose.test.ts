@@ -5,7 +5,7 @@ import t, { type Test } from 'tap';
 const SCRIPT = fileURLToPath(new URL('../../../scripts/check-prose.mjs', import.meta.url));
 
 /** Runs the check in a repository of these files; paths may be given as arguments. */
-function check(t: Test, files: Record<string, string | Record<string, string>>, ...args: string[]) {
+function check(t: Test, files: Parameters<Test['testdir']>[0], ...args: string[]) {
   const cwd = t.testdir(files);
   execFileSync('git', ['init', '--quiet'], { cwd });
   const { status, stderr } = spawnSync(process.execPath, [SCRIPT, ...args], { cwd, encoding: 'utf8' });
@@ -38,6 +38,12 @@ t.test('a phrase that is also plain English only warns', async (t) => {
   const files = { docs: { 'a.md': 'It starts by itself.\n' } };
   t.strictSame(check(t, files), { status: 0, lines: ['1 phrases to look at: --warnings lists them'] });
   t.match(check(t, files, '--warnings').lines, ['docs/a.md:1 warning: "by itself"']);
+});
+
+t.test('a relative clause that begins with What is rejected in some folders alone', async (t) => {
+  const text = '/** What the worker is started with. */\n';
+  const { lines } = check(t, { src: { engine: { 'a.ts': text }, cli: { 'a.ts': text } } });
+  t.match(lines, ['src/engine/a.ts:1 error: "/** What t"', '1 phrases to replace']);
 });
 
 t.test('paths narrow the check', async (t) => {

@@ -56,7 +56,7 @@ await t.test('it answers requests that name it, and none that name others or nob
   );
 });
 
-await t.test('a target that is none is reported, and the next one is offered', async (t) => {
+await t.test('an unusable target is reported, and the next one is offered', async (t) => {
   const size = 5 as unknown as bigint;
   manager.setTarget(quoted, { ask: { price: publicPrice, size } });
   await until(() => troubles.length > 0);

@@ -20,7 +20,7 @@ import {
 } from '../net.js';
 import type { TrustedProxies } from '../trusted-proxies.js';
 
-/** What the exchanges of one server share. */
+/** State that the exchanges of one server share. */
 export interface NodeExchangeHost {
   readonly options: NetOptions;
   /** No more requests are wanted: every answer closes its connection. */
@@ -210,7 +210,7 @@ export class NodeExchange {
   #refuseBody(fault: BodyFault): void {
     if (this.#answered) return;
     clearTimeout(this.#deadline);
-    // What is still under way stays in the kernel's buffer, and the closed connection throws it away.
+    // The rest of the body stays in the kernel's buffer, and the closed connection throws it away.
     this.#incoming.pause();
     this.#write(refusalOfBody(this.#host.options, fault, this.#request), true);
   }
@@ -303,7 +303,7 @@ function readTarget(target: string): Target {
   return { authority, pathAndQuery: rest.startsWith('/') ? rest : `/${rest}` };
 }
 
-/** What node:http lets through and the service refuses; null when there is nothing. */
+/** A fault of the head that node:http lets through and the service refuses; null: it has no fault. */
 export function nodeHeadFault(incoming: IncomingMessage, limits: NetLimits): NetRefusal | null {
   const { httpVersion, url = '', rawHeaders } = incoming;
   if (httpVersion !== '1.1') return wrongVersion;

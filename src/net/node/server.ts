@@ -8,7 +8,7 @@ import { TrustedProxies } from '../trusted-proxies.js';
 import { NodeExchange, type NodeExchangeHost, nodeHeadFault } from './exchange.js';
 import { NodeSockets } from './sockets.js';
 
-/** What the codes of node:http's parser are answered with; any other is 400. */
+/** HTTP status for each code of node:http's parser; for any other it is 400. */
 const PARSER_STATUS: Readonly<Record<string, number>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 408,
   HPE_CHUNK_EXTENSIONS_OVERFLOW: 413,
@@ -153,8 +153,8 @@ export class NodeServer implements NetServer, NodeExchangeHost {
   }
 
   /**
-   * node:http has let go of the connection. What was asked on it before is answered first: two answers cannot be written
-   * at a time, nor one among a WebSocket's frames.
+   * node:http has let go of the connection. Earlier requests on it are answered first: two answers cannot be written at
+   * a time, nor one among a WebSocket's frames.
    */
   #upgrade(incoming: IncomingMessage, head: Buffer): void {
     const { socket } = incoming;

@@ -83,7 +83,7 @@ export class NodeSockets implements NodeSocketHost {
       this.#refuse(incoming, decision);
       return;
     }
-    // What was asked for has been read: ws answers the first name that it finds, and refuses a list that has a gap.
+    // The list has been read: ws answers the first name that it finds, and refuses a list that has a gap.
     delete incoming.headers['sec-websocket-protocol'];
     if (decision.protocol !== '') incoming.headers['sec-websocket-protocol'] = decision.protocol;
     this.#wss.handleUpgrade(incoming, socket, head, (ws) => this.#opened(ws, socket, request.remoteAddress));

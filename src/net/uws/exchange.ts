@@ -17,7 +17,7 @@ import {
 import type { TrustedProxies } from '../trusted-proxies.js';
 import { UwsRequest } from './request.js';
 
-/** What the exchanges of one server share. */
+/** State that the exchanges of one server share. */
 export interface UwsExchangeHost {
   readonly options: NetOptions;
   /** No more requests are wanted: every answer closes its connection. */
@@ -283,8 +283,8 @@ export class UwsExchange {
 
   /**
    * Writes all of an answer, and leaves the connection to be cut: the library closes one only after an answer that has a
-   * body, and only when the request's has come (20.30). What it adds is an empty line, which no client minds before the
-   * end of a connection (RFC 9112, 2.2). Must run corked, and watched.
+   * body, and only when the request's has come (20.30). It adds an empty line, which no client minds before the end
+   * of a connection (RFC 9112, 2.2). Must run corked, and watched.
    */
   #writeWhole(answer: NetResponse): void {
     const isEmpty = answer.status === 204 || answer.status === 304;

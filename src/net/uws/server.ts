@@ -149,7 +149,7 @@ export class UwsServer implements NetServer, UwsExchangeHost {
     this.stopListening();
     this.#sockets.closeAll(code, reason);
     await this.underWay.none(this.options.limits.drainMs);
-    // What was written within a callback of the library goes out when that returns.
+    // Bytes that were written within a callback of the library go out when that returns.
     await new Promise((resolve) => setImmediate(resolve));
     this.#sockets.stop();
     this.#app.close();
@@ -158,7 +158,7 @@ export class UwsServer implements NetServer, UwsExchangeHost {
   }
 }
 
-/** What the package's type declarations leave out: binding a host exclusively, and closing everything at once. */
+/** Left out by the package's type declarations: binding a host exclusively, and closing everything at once. */
 type UwsApp = uws.TemplatedApp & {
   listen(
     host: string,

@@ -199,7 +199,7 @@ export class UwsSockets implements UwsSocketHost {
     if (this.#publishedBytes * 4 < this.bounds.bufferedBytes) return;
     this.#publishedBytes = 0;
     this.#keepToBudget();
-    // What this tick published is only handed to the sockets at its end.
+    // The library hands this tick's publications to the sockets only at its end.
     if (this.#lookingAgain) return;
     this.#lookingAgain = true;
     setImmediate(() => {

@@ -63,7 +63,7 @@ function hasPast({ early = [] }: EnterQuote): boolean {
   return early.length > 0;
 }
 
-/** What it says of trades is written after the other fields. */
+/** Fields about trades are written after the others. */
 function hasTrades(command: Command): boolean {
   if (command.type === 'FILL_QUOTE') return command.trade !== undefined;
   return command.type === 'REWIND_SETTLEMENT' && command.undoesTrades === true;

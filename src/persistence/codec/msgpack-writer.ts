@@ -160,7 +160,7 @@ const MAX_64_BITS = 2n ** 64n - 1n;
 const WORD = new Uint8Array(8);
 const WORD_VIEW = new DataView(WORD.buffer);
 
-/** What each character is worth as a digit of either case. */
+/** Value of each character as a digit of either case. */
 const NO_DIGIT = 16;
 const VALUES = Uint8Array.from({ length: 128 }, (_, code) => {
   const value = '0123456789abcdef'.indexOf(String.fromCharCode(code).toLowerCase());

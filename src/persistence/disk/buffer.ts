@@ -29,7 +29,7 @@ export class GrowingBuffer {
     this.bytes = larger;
   }
 
-  /** What was put; valid until the next `take`, `put` or `clear`. */
+  /** The bytes that were put; valid until the next `take`, `put` or `clear`. */
   view(): Buffer {
     return this.bytes.subarray(0, this.length);
   }

@@ -146,7 +146,7 @@ export function isOutOfDescriptors(error: unknown): boolean {
   return code === 'EMFILE' || code === 'ENFILE';
 }
 
-/** What `durable` is where the system has no such call: a sync after each write. */
+/** Replaces `durable` where the system has no such call: a sync after each write. */
 export function syncingEachWrite(file: DiskFile): DiskFile {
   return {
     name: file.name,

@@ -70,8 +70,8 @@ export class JsonStore implements KeyValueStore {
   }
 
   /**
-   * Makes the file when it is absent. What was left of `*.tmp` is gone by then. Throws PersistenceError: DAMAGED,
-   * MISSING, NEWER_FORMAT.
+   * Makes the file when it is absent. A leftover `*.tmp` is gone by then. Throws PersistenceError: DAMAGED, MISSING,
+   * NEWER_FORMAT.
    */
   static async open(disk: Disk, name: string, options: JsonStoreOptions): Promise<JsonStore> {
     const isThere = (await disk.list()).includes(name);
@@ -132,7 +132,7 @@ export class JsonStore implements KeyValueStore {
       }
       this.#setFull(false, { file: this.name });
     } catch (error) {
-      // What is in memory and not in the file gets there with all the rest, once there is room again.
+      // Changes that only memory has get into the file with all the rest, once there is room again.
       if (isDiskFull(error)) {
         this.#setFull(true, { err: error, file: this.name });
         await this.#closeFile();

@@ -45,7 +45,7 @@ function numbersIn(names: readonly string[], pattern: RegExp): number[] {
     .sort((a, b) => a - b);
 }
 
-/** What is asked for, or less on a volume where that would be a large part of it. */
+/** The size asked for, or less on a volume where that would be a large part of it. */
 export async function segmentBytesFor(disk: Disk, wantedBytes: number): Promise<number> {
   const { totalBytes } = await disk.space();
   return Math.min(wantedBytes, Math.max(MIN_SEGMENT_BYTES, Math.floor(totalBytes / SEGMENTS_A_VOLUME)));

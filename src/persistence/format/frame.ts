@@ -131,15 +131,15 @@ export interface SnapshotMarker {
   readonly type: 'SNAPSHOT';
   readonly index: number;
   readonly bytes: number;
-  /** What the file's END says: SHA-256 of all before it, 64 hex digits. */
+  /** Of the file's END: SHA-256 of all before it, 64 hex digits. */
   readonly sha256: string;
-  /** What the engine that was replayed up to `index` hashed to. */
+  /** Hash of the engine that was replayed up to `index`. */
   readonly stateHash: string;
 }
 
 /**
- * What the running engine hashed to right after record `index`: all of it at once, or its sum. A sum has a place only
- * in segments of format 2 and later.
+ * Hash of the running engine right after record `index`: all of it at once, or its sum. A sum has a place only in
+ * segments of format 2 and later.
  */
 export interface StateHashMarker {
   readonly type: 'STATE_HASH' | 'STATE_SUM';

@@ -159,7 +159,7 @@ const CHAIN_BYTES = 32;
 export const COMMIT_BYTES = FIELDS_BYTES + CHAIN_BYTES;
 export const EPOCH_BYTES = 8;
 
-/** What a COMMIT frame says of the log up to its group. */
+/** Content of a COMMIT frame: the log up to its group. */
 export interface Commit {
   /** Number of the group that it ends, from 1. */
   readonly group: number;

@@ -11,7 +11,7 @@ export const MANIFEST_FORMAT = 2;
  */
 export type Identity = Readonly<Record<string, string | number>>;
 
-/** What `stamp.json` says of its directory. */
+/** Content of `stamp.json`, which identifies the log of its directory. */
 export interface Manifest {
   /** Tells this log from every other, in each of its files; changes only when a log is begun anew. */
   readonly epoch: Buffer;

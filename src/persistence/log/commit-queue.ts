@@ -32,7 +32,7 @@ export class CommitQueue {
     return this.buffer.length === 0;
   }
 
-  /** What waits. */
+  /** Records and bytes that wait for the next group. */
   get waiting(): { readonly records: number; readonly bytes: number } {
     return { records: this.#records, bytes: this.buffer.length };
   }

@@ -74,8 +74,8 @@ export class LogWriter {
   }
 
   /**
-   * Of the segment that is written to: an older program's until that is full. What is put in now comes into this one or
-   * the next.
+   * Of the segment that is written to: an older program's until that is full. Records and markers that are put in
+   * now come into this one or the next.
    */
   get format(): number {
     return this.#segment.format;
@@ -146,7 +146,7 @@ export class LogWriter {
     this.#armSeal();
   }
 
-  /** What is written is to be forced to the disk by a call of its own, which with `sync: always` nothing waits for. */
+  /** Written groups need a sync call of their own, which with `sync: always` nothing waits for. */
   get #isSyncDue(): boolean {
     if (this.#due.isSyncDue) return true;
     return this.#options.sync.type !== 'always' && this.#waiters.isAnyWithin(this.#writtenFrames);
@@ -259,8 +259,8 @@ export interface LogWriterOptions {
   /** Whether so many bytes can be taken from the disk without touching its reserve. */
   readonly hasRoom: (bytes: number) => boolean;
   /**
-   * Called with each group, seals too, when its write begins. Its bytes are valid until the call returns. What it
-   * throws ends the log.
+   * Called with each group, seals too, when its write begins. Its bytes are valid until the call returns. An
+   * error that it throws ends the log.
    */
   readonly onWriting?: (group: WrittenBytes) => void;
   /** Every record up to `index` may be acknowledged and published. Called once a group that has records, in order. */

@@ -20,7 +20,7 @@ export async function noteDeepReorg(disk: Disk, epoch: string, why: string): Pro
 }
 
 /**
- * What is left to start from: `found`, or null once a halted log was put aside for the epoch that was accepted. Its files
+ * The log to start from: `found`, or null once a halted log was put aside for the epoch that was accepted. Its files
  * are kept as `*.broken`. A crash in between leaves the note, so that the next start continues here. Throws
  * PersistenceError DEEP_REORG where the log has halted and this was not accepted.
  */

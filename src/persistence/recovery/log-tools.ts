@@ -9,7 +9,7 @@ import { continueLog, lostTail, lostTailError } from './lost-tail.js';
 import { recover } from './recovery.js';
 import { removeUnfinished, removeLeftovers } from './torn-tail.js';
 
-/** What is on the disk, after every byte of it was checked. */
+/** Content of the disk, after every byte of it was checked. */
 export interface LogReport {
   /** The one that clients see. */
   readonly epoch: string;

@@ -59,7 +59,7 @@ export async function continueLog(disk: Disk, options: ContinueOptions): Promise
   return { recovered, manifest: { ...found, feedEpoch, closedGroup: null }, isNewEpoch: true };
 }
 
-/** What the log has lost of its end, by its files and by its manifest. */
+/** The part that the log has lost at its end, by its files and by its manifest. */
 export function lostTail(manifest: Manifest, scan: LogScan): LostTail | null {
   const last = scan.segments.at(-1);
   const { group } = scan.last;

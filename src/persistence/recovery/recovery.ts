@@ -120,7 +120,7 @@ async function replay(disk: Disk, scan: LogScan, engine: Engine): Promise<number
   return compared;
 }
 
-/** What was replayed of a log before all of it had been looked through. */
+/** The part of a log that was replayed before all of it had been looked through. */
 export interface EarlyReplay {
   readonly candidate: BaseCandidate;
   /** The candidate's engine before the first record. */

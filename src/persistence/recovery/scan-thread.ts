@@ -4,7 +4,7 @@ import type { LogPoint } from '../format/header.js';
 import type { LogScan, PassedSegment, ScannedSegment } from '../log/log-scanner.js';
 import type { StartScan } from './recovery.js';
 
-/** What the worker is started with. */
+/** Data that the worker starts with. */
 export interface ScanWork {
   readonly directory: string;
   readonly epoch: Uint8Array;

@@ -9,7 +9,7 @@ import { Replayer } from '../recovery/replay.js';
 import { findBase } from '../recovery/snapshot-base.js';
 import { writeSnapshot } from './snapshot-file.js';
 
-/** What the worker is started with. */
+/** Data that the worker starts with. */
 export interface SnapshotWork {
   readonly directory: string;
   readonly request: SnapshotRequest;
@@ -25,7 +25,7 @@ export type SnapshotOutcome =
       readonly errno: number | undefined;
     };
 
-/** What the worker says: lines for the text log, and last its outcome. */
+/** Messages of the worker: lines for the text log, and last its outcome. */
 export type SnapshotMessage =
   { readonly type: 'WARN'; readonly details: object; readonly message: string } | SnapshotOutcome;
 
@@ -101,7 +101,7 @@ export class SnapshotProcess {
   }
 
   #open(): ChildProcess {
-    // What this process was started with is its own: an inspector's port, a profile's file, the wallet's key.
+    // Variables of this process alone stay here: an inspector's port, a profile's file, the wallet's key.
     const given = Object.entries(process.env).filter(([name]) => !/^(NODE|QUOTEBOOK)_/.test(name));
     const child = fork(CHILD, {
       env: Object.fromEntries(given),
@@ -139,7 +139,7 @@ export interface SnapshotRequest {
   readonly point: LogPoint;
   /** The file to write it to. */
   readonly draft: string;
-  /** What is to stay free on the volume: a snapshot can wait, records that are under way can't. */
+  /** Bytes that stay free on the volume: a snapshot can wait, records that are under way can't. */
   readonly keepFreeBytes: number;
 }
 

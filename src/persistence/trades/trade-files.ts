@@ -69,7 +69,7 @@ export interface TradeFilesOptions {
 /** One file. Its content ends where the next one begins. */
 interface TradeFile {
   readonly number: number;
-  /** What lies before it. */
+  /** The end of the files before it. */
   readonly after: TradePoint;
 }
 
@@ -269,7 +269,7 @@ export class TradeFiles {
       open.bytes += frame.length;
       this.#note(open.number, batch.events);
     } catch (error) {
-      // What a failed write or sync left is behind the place where the next file begins.
+      // Bytes of a failed write or sync are behind the place where the next file begins.
       await this.#closeFile();
       throw error;
     }
