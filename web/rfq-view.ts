@@ -4,6 +4,7 @@ import type {
   OrderbookClient,
   OrderbookQuote,
   Pool,
+  Rest,
   RfqStatusEvent,
   StopListening,
 } from 'quotebook/client';
@@ -20,6 +21,7 @@ import { pendingText, problemText, shortAddress, type Wallet } from './wallet.js
 
 type Side = 'bid' | 'ask';
 type Rfq = RfqStatusEvent['body'];
+type RfqCover = Awaited<ReturnType<Rest['rfqCover']>>;
 
 /** One option of what a taker asks for. */
 export interface Leg {
@@ -43,7 +45,8 @@ interface Offer {
 const MOST_LEGS = 8;
 /** Own requests that are listed, newest first. */
 const LISTED = 20;
-const OFFERS_AFTER_MS = 200;
+/** Each reading of the offers is up to four requests, and a busy pool changes many times a second. */
+const OFFERS_AFTER_MS = 1_000;
 /** A vault's price takes calls of the chain, and is asked for again at the earliest after so long. */
 const VAULT_EVERY_MS = 10_000;
 
@@ -86,6 +89,8 @@ export class RfqView {
   /** By id, what was taken for it here: the server counts only quotes that came after the request. */
   readonly #taken = storedTaken();
   #chosen: string | null = null;
+  /** Readings of the offers that have begun: the newest alone is drawn. */
+  #readings = 0;
   #isBusy = false;
   readonly #vaultPrices = new Map<string, { readonly price: bigint | null; readonly atMs: number }>();
 
@@ -114,8 +119,7 @@ export class RfqView {
       if (this.#isOwn(body)) this.#hear(body);
     });
     this.#own = new Map();
-    this.#chosen = null;
-    this.#draw();
+    this.#choose(null);
     if (wallet !== null) void this.#readOwn(client, wallet);
   }
 
@@ -186,8 +190,9 @@ export class RfqView {
   #choose(rfqId: string | null): void {
     this.#chosen = rfqId;
     fillRows(byId('offers-rows'), [], 'Offers appear here, the best first.');
+    this.#showCover('', '');
     this.#draw();
-    this.#refreshOffers();
+    void this.#readOffers();
   }
 
   /** The form's own leg; what is wrong with it otherwise. */
@@ -288,22 +293,26 @@ export class RfqView {
     return 'Cancelled. Quotes that makers signed for you can still be accepted.';
   }
 
-  readonly #refreshOffers = throttled(() => {
-    this.#readOffers().catch((error: unknown) => this.#say(problemText(error)));
-  }, OFFERS_AFTER_MS);
+  readonly #refreshOffers = throttled(() => void this.#readOffers(), OFFERS_AFTER_MS);
 
+  /** Until the answers come, what is shown stays. */
   async #readOffers(): Promise<void> {
+    this.#readings += 1;
+    const reading = this.#readings;
     const [client, id] = [this.#client, this.#chosen];
     const rfq = id === null ? undefined : this.#own.get(id);
     const pool = rfq === undefined ? undefined : this.#market.pool(rfq.poolAddress);
-    const legs = this.#legsOf(id);
-    this.#accept.hidden = true;
-    setText(byId('rfq-cover'), '');
-    if (client === null || rfq === undefined || pool === undefined) return;
-    const offers = this.#left(rfq) === 0n ? [] : await this.#offersOf(client, rfq, pool);
-    if (client !== this.#client || id !== this.#chosen) return;
-    const cover = await client.rest.rfqCover(rfq.packageId ?? rfq.rfqId);
-    if (id !== this.#chosen) return;
+    if (client === null || rfq === undefined || pool === undefined) return this.#showCover('', '');
+    try {
+      const offers = this.#left(rfq) === 0n ? [] : await this.#offersOf(client, rfq, pool);
+      const cover = await client.rest.rfqCover(rfq.packageId ?? rfq.rfqId);
+      if (reading === this.#readings) this.#drawOffers(rfq, pool, offers, cover);
+    } catch (error) {
+      if (reading === this.#readings) this.#say(problemText(error));
+    }
+  }
+
+  #drawOffers(rfq: Rfq, pool: Pool, offers: readonly Offer[], cover: RfqCover): void {
     const rows = offers.map((offer, i) => {
       const { kind, provider, price, size } = offer;
       const from = provider === null ? 'vault' : shortAddress(provider);
@@ -327,12 +336,21 @@ export class RfqView {
       const text = `${decimal(units, 6, isPaid ? 'UP' : 'DOWN')} ${symbol}${usd === '' ? '' : ` (${usd})`}`;
       return `${isPaid ? 'pay' : 'receive'} ${text}`;
     });
-    if (covered.length === 0) return;
+    if (covered.length === 0) return this.#showCover('', '');
     const amount = isWhole ? 'All of it' : 'A part of it';
-    const each = legs.length > 1 ? ' Each leg is a transaction of its own.' : '';
-    setText(byId('rfq-cover'), `${amount} at the best offers: you ${net.join(' and ')}, before fees.${each}`);
-    setText(this.#accept, legs.length > 1 ? `Accept ${covered.length} legs` : 'Accept the best');
-    this.#accept.hidden = false;
+    const isPackage = this.#legsOf(rfq.rfqId).length > 1;
+    const each = isPackage ? ' Each leg is a transaction of its own.' : '';
+    this.#showCover(
+      `${amount} at the best offers: you ${net.join(' and ')}, before fees.${each}`,
+      isPackage ? `Accept ${covered.length} legs` : 'Accept the best',
+    );
+  }
+
+  /** What taking the best offers brings, and the button for that; empty: there are none. */
+  #showCover(text: string, label: string): void {
+    setText(byId('rfq-cover'), text);
+    setText(this.#accept, label);
+    this.#accept.hidden = label === '';
   }
 
   /** Best first. */
@@ -391,15 +409,23 @@ export class RfqView {
       const { poolAddress, side, taker } = rfq;
       const pool = this.#market.pool(poolAddress);
       if (this.#client === null || pool === undefined || this.#left(rfq) === 0n) continue;
-      const terms = await this.#client.rest.cover({ poolAddress, side, size: `${this.#left(rfq)}`, taker });
-      if (terms.covered !== '0') said.push(await this.#fill(rfq, pool, terms));
+      try {
+        const terms = await this.#client.rest.cover({ poolAddress, side, size: `${this.#left(rfq)}`, taker });
+        if (terms.covered !== '0') said.push(await this.#fill(rfq, pool, terms));
+      } catch (error) {
+        // The legs before it are traded all the same.
+        return [...said, problemText(error)].join(' ');
+      }
       this.#say(said.join(' '));
     }
     return said.length === 0 ? 'Those offers are gone.' : said.join(' ');
   }
 
   async #fill(rfq: Rfq, pool: Pool, terms: CoverTerms): Promise<string> {
-    if (this.#wallet === null) return '';
+    // Quotes for the taker alone are among the terms, and what is bought belongs to the sender.
+    if (this.#wallet === null || !this.#isOwn(rfq)) {
+      throw new Error('The wallet that asked is no longer connected: nothing more was sent.');
+    }
     const transaction = await fillCover(this.#wallet, terms, (hash) => this.#say(pendingText(hash)));
     this.#taken.set(rfq.rfqId, this.#takenOf(rfq) + BigInt(terms.covered));
     storeTaken(this.#taken);

@@ -10,6 +10,8 @@ import { pendingText, problemText, type Wallet } from './wallet.js';
 
 /** At most so often are the terms of a cover asked for. */
 const TERMS_EVERY_MS = 500;
+/** After an error they are asked for again, also when the book does not change. */
+const TERMS_AGAIN_MS = 5_000;
 
 /** Quotes of a cover that the ticket has room for. */
 const SHOWN_LEGS = 2;
@@ -47,7 +49,10 @@ export class TicketView {
   #timer: ReturnType<typeof setTimeout> | undefined;
   #lastAskedMs = -Infinity;
   #isBusy = false;
+  /** What became of the user's last step. */
   #note = '';
+  /** Why the terms cannot be read; empty: they can. */
+  #problem = '';
 
   constructor(parts: TicketParts) {
     this.#parts = parts;
@@ -78,6 +83,7 @@ export class TicketView {
     this.#followed = null;
     this.#terms = null;
     this.#note = '';
+    this.#problem = '';
     const size = parseDecimal(this.#size.value);
     if (this.#client !== null && this.#pool !== null && size !== null && size > 0n) {
       const { poolAddress } = this.#pool;
@@ -93,8 +99,11 @@ export class TicketView {
   }
 
   #refresh(): void {
+    this.#readAfter(Math.max(0, this.#lastAskedMs + TERMS_EVERY_MS - performance.now()));
+  }
+
+  #readAfter(waitMs: number): void {
     clearTimeout(this.#timer);
-    const waitMs = Math.max(0, this.#lastAskedMs + TERMS_EVERY_MS - performance.now());
     this.#timer = setTimeout(() => void this.#readTerms(), waitMs);
   }
 
@@ -120,8 +129,13 @@ export class TicketView {
       if (followed !== this.#followed) return;
       this.#terms = terms;
       this.#allowance = allowance;
+      this.#problem = '';
     } catch (error) {
-      this.#note = problemText(error);
+      if (followed !== this.#followed) return;
+      // Those of before may be of a book that is gone.
+      this.#terms = null;
+      this.#problem = problemText(error);
+      this.#readAfter(TERMS_AGAIN_MS);
     }
     this.#draw();
   }
@@ -138,6 +152,8 @@ export class TicketView {
     if (step === 'CONNECT') return this.#parts.onNeedsWallet();
     if (step === null || wallet === null || terms?.approval == null || pool === null) return;
     const { token, spender, amount } = terms.approval;
+    // The form may say the other side by the time that it is done.
+    const verb = this.#side === 'ask' ? 'Bought' : 'Sold';
     const onSent = (hash: Hex): void => this.#say(pendingText(hash));
     await this.#while(async () => {
       if (step === 'APPROVE') {
@@ -148,7 +164,6 @@ export class TicketView {
       if (call === undefined) return '';
       const transaction = await wallet.send(call, onSent);
       this.#parts.onTraded();
-      const verb = this.#side === 'ask' ? 'Bought' : 'Sold';
       return `${verb} ${contracts(BigInt(terms.covered))} ${nameOf(pool)} in transaction ${transaction}`;
     });
   }
@@ -214,7 +229,7 @@ export class TicketView {
     setText(byId('ticket-pays'), paid('pays'));
     const until = terms?.deadline == null ? '–' : timeText(terms.deadline * 1000);
     setText(byId('ticket-until'), until);
-    setText(byId('ticket-note'), this.#note === '' ? this.#hint() : this.#note);
+    setText(byId('ticket-note'), this.#problem || this.#note || this.#hint());
     const labels: Readonly<Record<NonNullable<Step>, string>> = {
       CONNECT: 'Connect a wallet to trade',
       APPROVE: `Approve ${paid('pays', () => '')}`,

@@ -42,13 +42,16 @@ export class WalletView {
 
   async #use(connect: () => Promise<Wallet | null>): Promise<void> {
     setText(byId('wallets-problem'), 'Waiting for the wallet…');
+    let isReplaced = false;
     try {
       const wallet = await connect();
+      isReplaced = true;
       await this.#onWallet(wallet);
       this.#show(wallet);
       this.#dialog.close();
     } catch (error) {
-      this.#show(null);
+      // Until another wallet is connected, the one before goes on trading.
+      if (isReplaced) this.#show(null);
       setText(byId('wallets-problem'), problemText(error));
     }
   }

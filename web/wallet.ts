@@ -46,8 +46,10 @@ export class Wallet implements QuoteSigner, WithdrawalSigner {
     return new Wallet(provider, account, chainId);
   }
 
-  /** Return data of a view call at the newest block. */
+  /** Return data of a view call at the newest block. Rejects when the wallet has left the chain. */
   async read({ to, data }: Call): Promise<Hex> {
+    // Elsewhere the same address is another contract or none, whose answer says nothing of this chain.
+    await requireChain(this.#provider, this.#chainId);
     return (await this.#provider.request({ method: 'eth_call', params: [{ to, data }, 'latest'] })) as Hex;
   }
 
@@ -101,11 +103,24 @@ export class Wallet implements QuoteSigner, WithdrawalSigner {
 
 /** Asks a wallet that is on another chain to change. Rejects when it stays there. */
 async function switchTo(provider: Provider, chainId: string): Promise<void> {
-  const wanted = `0x${BigInt(chainId).toString(16)}`;
-  const isThere = async (): Promise<boolean> => (await provider.request({ method: 'eth_chainId' })) === wanted;
-  if (await isThere()) return;
-  await provider.request({ method: 'wallet_switchEthereumChain', params: [{ chainId: wanted }] });
-  if (!(await isThere())) throw new Error(`The wallet is on another chain: switch it to chain ${chainId}`);
+  if (await isOn(provider, chainId)) return;
+  await provider.request({ method: 'wallet_switchEthereumChain', params: [{ chainId: hexOf(chainId) }] });
+  await requireChain(provider, chainId);
+}
+
+async function requireChain(provider: Provider, chainId: string): Promise<void> {
+  if (!(await isOn(provider, chainId))) {
+    throw new Error(`The wallet is on another chain: switch it to chain ${chainId}`);
+  }
+}
+
+async function isOn(provider: Provider, chainId: string): Promise<boolean> {
+  return (await provider.request({ method: 'eth_chainId' })) === hexOf(chainId);
+}
+
+/** As wallets write a chain id. */
+function hexOf(chainId: string): Hex {
+  return `0x${BigInt(chainId).toString(16)}`;
 }
 
 /** Of an EIP-712 domain, in their order; that of withdrawals has no contract. */

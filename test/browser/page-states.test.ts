@@ -99,6 +99,79 @@ await withPage(async ({ browser, service, maker, call }) => {
     });
   });
 
+  await t.test('a wallet that has left the chain is not read, and the page says so until it is back', async (t) => {
+    await maker.ask(call, ONE / 20n, ONE);
+    await inPage(t, browser, { service, options, pool: call }, async (page) => {
+      await connect(page, MAKER);
+      await until(page, '#ticket-do', 'Buy 1.00');
+      await interceptWallet(page, (called, route) =>
+        called.method === 'eth_chainId' ? result(route, called, '0x1') : undefined,
+      );
+      await fillIn(page, { 'ticket-size': '0.5' });
+      await until(page, '#ticket-note', 'The wallet is on another chain: switch it to chain 421613');
+      t.equal(await page.textContent('#ticket-average'), '–');
+      t.ok(await page.isDisabled('#ticket-do'));
+      await page.unrouteAll();
+      await until(page, '#ticket-do', 'Buy 0.50');
+      t.equal(await page.textContent('#ticket-note'), '');
+    });
+  });
+
+  await t.test('when the terms of a trade cannot be read, the page shows none, and no old problem later', async (t) => {
+    await inPage(t, browser, { service, options, pool: call }, async (page) => {
+      await connect(page, MAKER);
+      await until(page, '#ticket-average', '0.05000');
+      const refusal = { status: 503, json: { message: 'The chains have not been reached yet' } };
+      await page.route(/\/quotes\/cover\?/, (route) => route.fulfill(refusal));
+      await maker.ask(call, ONE / 25n, ONE);
+      await until(page, '#ticket-note', 'The chains have not been reached yet');
+      t.equal(await page.textContent('#ticket-average'), '–');
+      t.ok(await page.isDisabled('#ticket-do'));
+      await page.unrouteAll();
+      await maker.ask(call, ONE / 50n, ONE);
+      await until(page, '#ticket-average', '0.02000');
+      t.equal(await page.textContent('#ticket-note'), '');
+    });
+  });
+
+  await t.test('a purchase is one, whatever the form says when it is mined', async (t) => {
+    await inPage(t, browser, { service, options, pool: call }, async (page) => {
+      await connect(page, MAKER);
+      await until(page, '#ticket-do', 'Buy 1.00');
+      let send = (): void => undefined;
+      await interceptWallet(page, (called, route) =>
+        called.method === 'eth_sendTransaction'
+          ? new Promise<void>((resolve) => (send = resolve)).then(() => route.fallback())
+          : undefined,
+      );
+      const asked = page.waitForRequest((request) => request.postData()?.includes('eth_sendTransaction') === true);
+      await page.click('#ticket-do');
+      await asked;
+      await page.check('#ticket-sell');
+      send();
+      await until(page, '#ticket-note', 'Bought 1.00 testWETH');
+    });
+  });
+
+  await t.test('a wallet that its user refuses to connect leaves the one before connected', async (t) => {
+    await inPage(t, browser, { service, options, pool: call }, async (page) => {
+      await connect(page, MAKER);
+      const shown = await page.textContent('#wallet');
+      await interceptWallet(page, (called, route) => {
+        const { id, method } = called;
+        if (method === 'eth_chainId') return result(route, called, '0x1');
+        if (method !== 'wallet_switchEthereumChain') return undefined;
+        return route.fulfill({ json: { jsonrpc: '2.0', id, error: { code: 4001, message: 'The user refuses' } } });
+      });
+      await page.click('#wallet');
+      await page.click(`#wallets-list li:nth-child(${MAKER + 2}) button`);
+      await until(page, '#wallets-problem', 'The user refuses');
+      t.match(shown, /^0x/);
+      t.equal(await page.textContent('#wallet'), shown);
+      t.ok(await page.isVisible('#wallets-leave'));
+    });
+  });
+
   await t.test('a second press of "Answer" while the wallet is asked places no second quote', async (t) => {
     await inPage(t, browser, { service, options, pool: call }, async (page) => {
       await connect(page, MAKER);
