@@ -1,5 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { type JetStreamClient, type JetStreamManager, jetstream, jetstreamManager } from '@nats-io/jetstream';
+import {
+  JetStreamApiError,
+  type JetStreamClient,
+  type JetStreamManager,
+  jetstream,
+  jetstreamManager,
+  type StreamInfo,
+} from '@nats-io/jetstream';
 import {
   connect,
   type ConnectionOptions,
@@ -106,6 +113,11 @@ export function clusterNames(deployment: string): ClusterNames {
     stepDown: `${subject}.step-down`,
     usage: `${subject}.usage`,
   };
+}
+
+/** Of each stream and bucket that a member makes. */
+export function replicasOf({ unsafe, servers }: Pick<ClusterOptions, 'unsafe' | 'servers'>): number {
+  return unsafe ? Math.min(REPLICAS, servers.length) : REPLICAS;
 }
 
 /** A connection to the NATS servers, checked. */
@@ -263,6 +275,24 @@ export async function publishServed<Ack>({ options }: ClusterConnection, publish
 export function isUnserved(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   return error instanceof errors.NoRespondersError || isUnserved(error.cause);
+}
+
+/** Null: nobody has made it. */
+export async function streamInfo({ jsm }: Pick<ClusterConnection, 'jsm'>, stream: string): Promise<StreamInfo | null> {
+  try {
+    return await jsm.streams.info(stream);
+  } catch (error) {
+    if (error instanceof JetStreamApiError && error.status === 404) return null;
+    throw error;
+  }
+}
+
+/** The second: while another append is under way. */
+const WRONG_LAST_SEQUENCE: ReadonlySet<unknown> = new Set([10071, 10164]);
+
+/** Whether a publication, or a change of a bucket, was rejected because another came first. */
+export function isWrongLastSequence(error: unknown): error is Error {
+  return error instanceof Error && 'code' in error && WRONG_LAST_SEQUENCE.has(error.code);
 }
 
 /** `JetStream system temporarily unavailable`. */

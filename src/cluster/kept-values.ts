@@ -1,19 +1,23 @@
-import { JetStreamApiError } from '@nats-io/jetstream';
 import { type KV, Kvm } from '@nats-io/kv';
 import { headers } from '@nats-io/transport-node';
 import type { KeyFiles } from '../auth/key-file.js';
 import type { Clock } from '../engine/ports.js';
 import type { KeyValueStore } from '../persistence/disk/disk.js';
 import { mapLimit, pause } from '../system/timers.js';
-import { type ClusterConnection, ClusterError, isUnanswered, publishServed, REPLICAS } from './connection.js';
+import {
+  type ClusterConnection,
+  ClusterError,
+  isUnanswered,
+  isWrongLastSequence,
+  publishServed,
+  replicasOf,
+} from './connection.js';
 
-const WRONG_LAST_SEQUENCE = 10071;
 const OPERATION = 'KV-Operation';
 
 /** Replicated like the log, for as long as it is wanted. */
 function createBucket({ js, options }: ClusterConnection, name: string): Promise<KV> {
-  const replicas = options.unsafe ? Math.min(REPLICAS, options.servers.length) : REPLICAS;
-  return new Kvm(js).create(name, { history: 1, replicas });
+  return new Kvm(js).create(name, { history: 1, replicas: replicasOf(options) });
 }
 
 /**
@@ -51,7 +55,7 @@ export class LeaderValues {
         return await LeaderValues.#openOnce(cluster, term, clock, retryMs, onFault);
       } catch (error) {
         // A deposed leader was faster; it is not after this.
-        const isRejected = error instanceof JetStreamApiError && error.code === WRONG_LAST_SEQUENCE;
+        const isRejected = isWrongLastSequence(error);
         if (!isRejected && (!isUnanswered(error) || cluster.nats.isClosed())) throw error;
         if (!isRejected) await pause(clock, retryMs);
       }
@@ -125,7 +129,7 @@ export class LeaderValues {
         if (isRemoval) this.#purge({ subject, seq });
         return;
       } catch (error) {
-        const isRejected = error instanceof JetStreamApiError && error.code === WRONG_LAST_SEQUENCE;
+        const isRejected = isWrongLastSequence(error);
         const found = await jsm.streams
           .getMessage(`KV_${this.#bucket}`, { seq: this.#lastSeq + 1 })
           .catch(() => undefined);
@@ -252,7 +256,7 @@ export class ClusterKeyFiles implements KeyFiles {
         return content;
       } catch (error) {
         // Another process changed it meanwhile: its content is what this change is made to.
-        if ((error as { code?: unknown }).code !== WRONG_LAST_SEQUENCE) throw error;
+        if (!isWrongLastSequence(error)) throw error;
       }
     }
   }

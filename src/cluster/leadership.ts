@@ -2,7 +2,7 @@ import { type KV, Kvm } from '@nats-io/kv';
 import type { CancelTimer, Clock } from '../engine/ports.js';
 import type { OpenLogOptions } from '../persistence/recovery/open-log.js';
 import { pause } from '../system/timers.js';
-import { type ClusterConnection, ClusterError, REPLICAS } from './connection.js';
+import { type ClusterConnection, ClusterError, isWrongLastSequence, replicasOf } from './connection.js';
 import type { EngineLog, LedLog } from './engine-log.js';
 
 /** Where the lease is kept: one value with a time to live, changed by compare-and-set. */
@@ -161,14 +161,17 @@ const KEY = 'leader';
 
 /** The lease in a bucket of NATS KV whose values live for `ttlMs`. */
 export async function openLeaseStore({ nats, names, options }: ClusterConnection, ttlMs: number): Promise<LeaseStore> {
-  const replicas = options.unsafe ? Math.min(REPLICAS, options.servers.length) : REPLICAS;
-  const bucket: KV = await new Kvm(nats).create(names.leaseBucket, { ttl: ttlMs, history: 1, replicas });
+  const bucket: KV = await new Kvm(nats).create(names.leaseBucket, {
+    ttl: ttlMs,
+    history: 1,
+    replicas: replicasOf(options),
+  });
   return {
     async create(holder) {
       try {
         return await bucket.create(KEY, holder);
       } catch (error) {
-        if (isConflict(error)) return null;
+        if (isWrongLastSequence(error)) return null;
         throw error;
       }
     },
@@ -176,7 +179,7 @@ export async function openLeaseStore({ nats, names, options }: ClusterConnection
       try {
         return await bucket.update(KEY, holder, revision);
       } catch (error) {
-        if (!isConflict(error)) throw error;
+        if (!isWrongLastSequence(error)) throw error;
         // The answer to an earlier renewal may have been lost.
         const entry = await bucket.get(KEY);
         return entry?.string() === holder ? await bucket.update(KEY, holder, entry.revision) : null;
@@ -189,7 +192,7 @@ export async function openLeaseStore({ nats, names, options }: ClusterConnection
       try {
         return await bucket.update(KEY, holder, revision);
       } catch (error) {
-        if (isConflict(error)) return null;
+        if (isWrongLastSequence(error)) return null;
         throw error;
       }
     },
@@ -198,12 +201,6 @@ export async function openLeaseStore({ nats, names, options }: ClusterConnection
       return entry?.operation === 'PUT' ? entry.revision : null;
     },
   };
-}
-
-const WRONG_LAST_SEQUENCE = 10071;
-
-function isConflict(error: unknown): boolean {
-  return (error as { code?: unknown }).code === WRONG_LAST_SEQUENCE;
 }
 
 export interface ElectionOptions extends Omit<LeaseOptions, 'onLost'> {

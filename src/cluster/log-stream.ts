@@ -1,8 +1,16 @@
-import { type StoredMsg, JetStreamApiError, StorageType, DiscardPolicy, RetentionPolicy } from '@nats-io/jetstream';
+import { type StoredMsg, StorageType, DiscardPolicy, RetentionPolicy } from '@nats-io/jetstream';
 import { headers, type Msg, type MsgHdrs } from '@nats-io/transport-node';
 import type { Random } from '../engine/ports.js';
 import { FILE_FORMAT, type LogPoint } from '../persistence/format/header.js';
-import { type ClusterConnection, ClusterError, publishServed, REPLICAS } from './connection.js';
+import {
+  type ClusterConnection,
+  ClusterError,
+  isWrongLastSequence,
+  publishServed,
+  REPLICAS,
+  replicasOf,
+  streamInfo,
+} from './connection.js';
 
 /** Version of the messages. A member that meets a newer one has to be upgraded. */
 export const STREAM_FORMAT = 1;
@@ -106,17 +114,13 @@ const DUPLICATE_WINDOW_NS = 120e9;
 /** Bytes of one answer to `read`. */
 const READ_BYTES = 8 << 20;
 const API_PREFIX = '$JS.API';
-const WRONG_LAST_SEQUENCE = new Set([10071, 10164]);
 
 /**
  * Makes the log stream where it is absent. Rejects with ClusterError UNSAFE where it is not what a log has to be.
  */
 export async function openLogStream(cluster: ClusterConnection): Promise<NatsLogStream> {
   const { jsm, names, options } = cluster;
-  const found = await jsm.streams.info(names.stream).catch((error: unknown) => {
-    if (error instanceof JetStreamApiError && error.status === 404) return null;
-    throw error;
-  });
+  const found = await streamInfo(cluster, names.stream);
   const info =
     found ??
     (await jsm.streams.add({
@@ -125,7 +129,7 @@ export async function openLogStream(cluster: ClusterConnection): Promise<NatsLog
       storage: StorageType.File,
       retention: RetentionPolicy.Limits,
       discard: DiscardPolicy.New,
-      num_replicas: options.unsafe ? Math.min(REPLICAS, options.servers.length) : REPLICAS,
+      num_replicas: replicasOf(options),
       deny_delete: true,
       deny_purge: true,
       allow_direct: true,
@@ -229,7 +233,7 @@ export class NatsLogStream implements LogStream {
       const { seq } = await publishServed(this.#cluster, () => js.publish(names.log, payload, publishing));
       return seq;
     } catch (error) {
-      if (error instanceof JetStreamApiError && WRONG_LAST_SEQUENCE.has(error.code)) {
+      if (isWrongLastSequence(error)) {
         throw new WrongLastSequence(error.message, { cause: error });
       }
       throw error;

@@ -1,6 +1,6 @@
 import { type ObjectStore, Objm } from '@nats-io/obj';
 import { type ReadSnapshot, readSnapshotBytes } from '../persistence/snapshot/snapshot-file.js';
-import { type ClusterConnection, REPLICAS } from './connection.js';
+import { type ClusterConnection, replicasOf, streamInfo } from './connection.js';
 import type { StreamPoint } from './log-follower.js';
 
 /** A snapshot of the log in the object store. */
@@ -28,14 +28,15 @@ export class SnapshotStore implements SnapshotSource {
   readonly #store: ObjectStore;
 
   static async open({ js, names, options }: ClusterConnection): Promise<SnapshotStore> {
-    const replicas = options.unsafe ? Math.min(REPLICAS, options.servers.length) : REPLICAS;
+    const replicas = replicasOf(options);
     return new SnapshotStore(await new Objm(js).create(names.snapshotsBucket, { replicas }));
   }
 
   /** Where an engine has made the store, and this member may only read it; null: no engine has. */
-  static async attach({ js, names }: ClusterConnection): Promise<SnapshotStore | null> {
-    const store = await new Objm(js).open(names.snapshotsBucket).catch(() => null);
-    return store === null ? null : new SnapshotStore(store);
+  static async attach(cluster: ClusterConnection): Promise<SnapshotStore | null> {
+    const { js, names } = cluster;
+    const found = await streamInfo(cluster, `OBJ_${names.snapshotsBucket}`);
+    return found === null ? null : new SnapshotStore(await new Objm(js).open(names.snapshotsBucket, false));
   }
 
   private constructor(store: ObjectStore) {

@@ -117,3 +117,12 @@ t.test('an engine compares its own log with the stream from the snapshot on', as
   t.ok(reading.messages() < last / 2, `${reading.messages()} of ${last} messages were read`);
   await log.close();
 });
+
+t.test('a store that cannot be asked for is not one that no engine has made', async (t) => {
+  const cluster = await connectTo(t, await natsServers(t, { servers: 1 }), { unsafe: true });
+  t.equal(await SnapshotStore.attach(cluster), null);
+  await SnapshotStore.open(cluster);
+  t.not(await SnapshotStore.attach(cluster), null);
+  await cluster.close();
+  await t.rejects(SnapshotStore.attach(cluster), /closed/i);
+});
