@@ -106,6 +106,7 @@ import {
 } from '../wire/protections.js';
 import {
   RestoreQuotesResult,
+  WithdrawAllBody,
   withdrawalBody,
   WithdrawnQuotesPage,
   WithdrawnQuotesQuery,
@@ -401,8 +402,8 @@ export function orderbookDocs(limits: OrderbookDocLimits): RouteDoc[] {
       tag,
       summary: 'Hide quotes for their provider; they can still be filled on chain',
       description:
-        'The provider signs the list of ids (EIP-712), so any API key may send it; or the key or session has proven its address (POST /auth/verify) and sends no signature. The quotes leave the book, covers and the feed without a transaction until they are restored. A taker that holds the signature can still fill them on chain.',
-      body: withdrawalBody(withdrawalsPerRequest),
+        'The provider signs the list of ids (EIP-712), so any API key may send it; or the key or session has proven its address (POST /auth/verify) and sends no signature. Such a key or session may send `all` in place of `quoteIds`. The quotes leave the book, covers and the feed without a transaction until they are restored. A taker that holds the signature can still fill them on chain.',
+      body: Type.Union([withdrawalBody(withdrawalsPerRequest), WithdrawAllBody]),
       answers: {
         200: { about: 'What became of each quote', schema: WithdrawQuotesResult },
         400: BAD_REQUEST,

@@ -6,11 +6,14 @@ import type { QuoteWithdrawals, WithdrawalRequest, WithdrawalResult } from '../h
 import { consentRefusal, type ProviderConsentParts, signedNonce } from './provider-consent.js';
 
 export interface QuoteWithdrawalsParts extends ProviderConsentParts {
-  readonly engine: ProviderConsentParts['engine'] & Pick<Engine, 'get' | 'withdrawal' | 'seq'>;
+  readonly engine: ProviderConsentParts['engine'] & Pick<Engine, 'get' | 'ordersOf' | 'withdrawal' | 'seq'>;
   readonly sequencer: Pick<Sequencer, 'submit' | 'whenDurable'>;
   /** The settlement chain's. */
   readonly chainId: number;
-  readonly limits: ProviderConsentParts['limits'] & { readonly signedAheadSeconds: number };
+  readonly limits: ProviderConsentParts['limits'] & {
+    readonly signedAheadSeconds: number;
+    readonly withdrawalsPerRequest: number;
+  };
 }
 
 /** Withdraws and restores quotes that their provider names in a signed message, or with a key that proved its address. */
@@ -22,8 +25,23 @@ export function quoteWithdrawals(parts: QuoteWithdrawalsParts): QuoteWithdrawals
     return (engine.get(quoteId)?.quote.provider ?? engine.withdrawal(quoteId)?.provider) === provider;
   }
 
+  /** One more than a request takes shows that there are more. */
+  function shownOf(provider: Hex, pool: Hex | null): { readonly quoteIds: Hex[]; readonly more: boolean } {
+    const quoteIds: Hex[] = [];
+    for (const { state, quote } of engine.ordersOf(provider)) {
+      if (state === 'withdrawn' || (pool !== null && quote.pool.poolAddress !== pool)) continue;
+      if (quoteIds.length === limits.withdrawalsPerRequest) return { quoteIds, more: true };
+      quoteIds.push(quote.quoteId);
+    }
+    return { quoteIds, more: false };
+  }
+
   async function carryOut(type: WithdrawalType, request: WithdrawalRequest): Promise<WithdrawalResult> {
-    const { provider, quoteIds, consent } = request;
+    const { provider, consent } = request;
+    const { quoteIds, more } =
+      'ofPool' in request.quoteIds
+        ? shownOf(provider, request.quoteIds.ofPool)
+        : { quoteIds: request.quoteIds, more: undefined };
     const refused = consentRefusal(parts, {
       provider,
       consent,
@@ -53,7 +71,7 @@ export function quoteWithdrawals(parts: QuoteWithdrawalsParts): QuoteWithdrawals
     }
     const { seq } = engine;
     await sequencer.whenDurable();
-    return { type: 'DONE', changed, unchanged, unknown, seq };
+    return { type: 'DONE', changed, unchanged, unknown, seq, ...(more !== undefined && { more }) };
   }
 
   return {

@@ -31,6 +31,7 @@ import type {
 } from '../wire/protections.js';
 import type {
   RestoreQuotesResult,
+  WithdrawAllJson,
   WithdrawalJson,
   WithdrawnQuotesPage,
   WithdrawnQuotesQuery,
@@ -208,6 +209,26 @@ export class Rest {
    */
   withdrawQuotes(signed: WithdrawalJson): Promise<WithdrawQuotesResult> {
     return this.#call('DELETE', '/quotes', JSON.stringify(signed));
+  }
+
+  /**
+   * Hides all quotes of a provider that the client has signed in with, of one pool or of every. Resolves to the ids of
+   * those hidden by it, once none is left; those of calls before a rejection are hidden, too.
+   */
+  async withdrawAllQuotes(provider: Hex, { poolAddress }: { readonly poolAddress?: Hex } = {}): Promise<Hex[]> {
+    const body: WithdrawAllJson = {
+      chainId: this.#options.chainId,
+      provider,
+      all: true,
+      ...(poolAddress !== undefined && { poolAddress }),
+    };
+    const ids: Hex[] = [];
+    for (let isLeft = true; isLeft;) {
+      const { withdrawn, more } = await this.#call<WithdrawQuotesResult>('DELETE', '/quotes', JSON.stringify(body));
+      ids.push(...withdrawn);
+      isLeft = more === true;
+    }
+    return ids;
   }
 
   /** Shows withdrawn quotes again. `signed` is of `signRestore`; a sign-in replaces it as for `withdrawQuotes`. */

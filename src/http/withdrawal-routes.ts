@@ -4,10 +4,13 @@ import type { NetRequest, NetResponse } from '../net/net.js';
 import { rowsChargedForPassingOver } from '../system/paced-work.js';
 import { onChain } from '../wire/primitives.js';
 import type { QuoteJson } from '../wire/quote-json.js';
-import { compile } from '../wire/validation.js';
+import { type Check, compile } from '../wire/validation.js';
 import {
   type RestoreQuotesResult,
+  WithdrawAllBody,
+  type WithdrawAllJson,
   withdrawalBody,
+  type WithdrawalJson,
   WithdrawnQuotesQuery,
   type WithdrawQuotesResult,
 } from '../wire/withdrawals.js';
@@ -19,7 +22,8 @@ import type { Caller, Route } from './router.js';
 /** Addresses and ids in lower case. */
 export interface WithdrawalRequest {
   readonly provider: Hex;
-  readonly quoteIds: readonly Hex[];
+  /** Or all that the book has of the provider, of one pool or of every; no signature names these. */
+  readonly quoteIds: readonly Hex[] | { readonly ofPool: Hex | null };
   readonly consent: Consent;
 }
 
@@ -30,6 +34,8 @@ export interface WithdrawalDone {
   readonly unchanged: readonly Hex[];
   readonly unknown: readonly Hex[];
   readonly seq: number;
+  /** Where all were asked for: whether there are others than one request takes. */
+  readonly more?: boolean;
 }
 
 export type WithdrawalResult =
@@ -72,20 +78,25 @@ export function withdrawalRoutes(
 ): Route[] {
   const checkList = compile(onChain(WithdrawnQuotesQuery, chainId), limits.schemaErrors);
   const checkBody = compile(onChain(withdrawalBody(limits.withdrawalsPerRequest), chainId), limits.schemaErrors);
+  const checkAll = compile(onChain(WithdrawAllBody, chainId), limits.schemaErrors);
+  const checkEither: Check<WithdrawalJson | WithdrawAllJson> = (body) =>
+    typeof body === 'object' && body !== null && 'all' in body ? checkAll(body) : checkBody(body);
 
   function acting(
+    check: Check<WithdrawalJson | WithdrawAllJson>,
     carryOut: (request: WithdrawalRequest) => Promise<WithdrawalResult>,
     render: (done: WithdrawalDone) => WithdrawQuotesResult | RestoreQuotesResult,
   ) {
     return async (request: NetRequest, caller: Caller): Promise<NetResponse> => {
-      const body = readBody(request, checkBody, limits.bodyParts);
+      const body = readBody(request, check, limits.bodyParts);
       if (!body.ok) return refuse(request, body.code, body.error);
-      if (body.value.chainId !== chainId) return wrongChain(request, chainId);
-      const partly = partlySigned(request, body.value);
+      const { value } = body;
+      if (value.chainId !== chainId) return wrongChain(request, chainId);
+      const partly = 'all' in value ? null : partlySigned(request, value);
       if (partly !== null) return partly;
-      const consent = consentOf(body.value, caller, listing.takers);
-      const { provider, quoteIds } = body.value;
-      const result = await carryOut({ provider: lower(provider), quoteIds: quoteIds.map(lower), consent });
+      const consent = consentOf(value, caller, listing.takers);
+      const quoteIds = 'all' in value ? { ofPool: lowerOrNull(value.poolAddress) } : value.quoteIds.map(lower);
+      const result = await carryOut({ provider: lower(value.provider), quoteIds, consent });
       return result.type === 'DONE' ? json(JSON.stringify(render(result))) : refused(request, caller, result);
     };
   }
@@ -127,13 +138,15 @@ export function withdrawalRoutes(
       path: '/quotes',
       needsKey: true,
       handle: acting(
+        checkEither,
         (request) => withdrawals.withdraw(request),
-        ({ changed, unchanged, unknown, seq }) => ({
+        ({ changed, unchanged, unknown, seq, more }) => ({
           withdrawn: [...changed],
           unchanged: [...unchanged],
           unknown: [...unknown],
           seq,
           notice: NOTICE,
+          ...(more !== undefined && { more }),
         }),
       ),
     },
@@ -142,6 +155,7 @@ export function withdrawalRoutes(
       path: '/quotes/restore',
       needsKey: true,
       handle: acting(
+        checkBody,
         (request) => withdrawals.restore(request),
         ({ changed, unchanged, unknown, seq }) => ({
           restored: [...changed],

@@ -20,6 +20,18 @@ export function withdrawalBody(maxQuotes: number) {
 }
 export type WithdrawalJson = Static<ReturnType<typeof withdrawalBody>>;
 
+/** Of DELETE /quotes by a key or session that has proven the address of the provider. */
+export const WithdrawAllBody = closed(
+  {
+    chainId: ChainId,
+    provider: Address,
+    all: Type.Literal(true),
+    poolAddress: Type.Optional(Address),
+  },
+  { description: 'All quotes of the provider that the book has, or those of one pool.' },
+);
+export type WithdrawAllJson = Static<typeof WithdrawAllBody>;
+
 const Unchanged = Type.Array(Hash, { description: 'Were so before.' });
 const Unknown = Type.Array(Hash, { description: 'No quotes of the provider that the book knows.' });
 
@@ -29,6 +41,11 @@ export const WithdrawQuotesResult = closed({
   unknown: Unknown,
   seq: SafeUint,
   notice: Type.String({ description: 'That the quotes can still be filled on the chain.' }),
+  more: Type.Optional(
+    Type.Boolean({
+      description: 'With `all` alone: more quotes than one request takes. Send it again for the others.',
+    }),
+  ),
 });
 export type WithdrawQuotesResult = Static<typeof WithdrawQuotesResult>;
 

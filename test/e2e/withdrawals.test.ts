@@ -396,3 +396,44 @@ await t.test('a provider revokes a key by its signature', async (t) => {
   t.strictSame((await client.rest.revokeKey(signed)).authorizations, []);
   await t.rejects(client.rest.heartbeat(provider, 5), { name: 'ApiError', status: 403 });
 });
+
+await t.test('a proven maker withdraws all its quotes, of one pool and of every, however many', async (t) => {
+  const small = await startTestService({ chain, limits: { ...limits, withdrawalsPerRequest: 2 } });
+  t.teardown(() => small.stop());
+  const own = await newClient('all quotes', small);
+  const { poolAddress } = pool;
+  const offers = [await market.sign(pool), await market.sign(pool, { taker: taker.address }), await market.sign(pool)];
+  const elsewhere = await market.sign(market.pool('testWETH', 1600n, true));
+  await market.publish(stranger.address, [...offers, elsewhere]);
+  const shown = async (filter: { readonly poolAddress?: Hex } = {}): Promise<Hex[]> => {
+    const { validQuotes, invalidQuotes } = await own.rest.orders({ ...filter, provider, taker: '*' });
+    return [...validQuotes, ...invalidQuotes.map(({ quote }) => quote)].map(({ quoteId }) => quoteId).sort();
+  };
+  await until(async () => (await shown()).includes(elsewhere.quoteId));
+  const refused = { name: 'ApiError', status: 403, code: 'provider_not_authorized' };
+  await t.rejects(own.rest.withdrawAllQuotes(provider), refused, 'without a proof');
+  await own.signIn({ account: signer });
+
+  const ofPool = await shown({ poolAddress });
+  t.ok(ofPool.length > 2, 'more than one request takes');
+  t.strictSame((await own.rest.withdrawAllQuotes(provider, { poolAddress })).sort(), ofPool);
+  t.strictSame(await shown({ poolAddress }), []);
+  const others = await shown();
+  t.ok(others.includes(elsewhere.quoteId));
+  t.strictSame((await own.rest.withdrawAllQuotes(provider)).sort(), others);
+  t.strictSame(await shown(), []);
+  t.strictSame(await own.rest.withdrawAllQuotes(provider), [], 'none is left');
+  await own.rest.restoreQuotes({ chainId, provider, quoteIds: [elsewhere.quoteId] });
+  t.strictSame(await shown(), [elsewhere.quoteId]);
+
+  const signed = await signWithdrawal(signer, chainId, await terms(elsewhere.quoteId));
+  for (const wrong of [
+    signed,
+    { chainId, provider, quoteIds: [elsewhere.quoteId] },
+    { chainId, provider, all: false },
+  ]) {
+    const body: object = { all: true, ...wrong };
+    await t.rejects(own.rest.withdrawQuotes(body as typeof signed), { status: 400, code: 'invalid_parameter' });
+  }
+  t.strictSame(await shown(), [elsewhere.quoteId]);
+});

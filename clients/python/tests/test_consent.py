@@ -64,6 +64,22 @@ async def test_a_withdrawn_quote_is_hidden_until_it_is_restored(service: Service
 
 
 @run_async
+async def test_all_quotes_of_a_pool_are_withdrawn_after_a_sign_in(service: Service) -> None:
+    async with service.client() as client:
+        maker, pool = service.maker, service.pool(15)
+        address = pool["poolAddress"]
+        signed = [client.sign_quote(maker, pool, side="ask", price=ONE // part, size=ONE) for part in (10, 20)]
+        assert (await client.rest.post_quotes([each.posted for each in signed]))["failed"] == []
+        with pytest.raises(ApiError) as caught:
+            await client.rest.withdraw_all_quotes(maker.address, pool_address=address)
+        assert caught.value.code == "provider_not_authorized"
+        await client.sign_in(maker)
+        hidden = await client.rest.withdraw_all_quotes(maker.address, pool_address=address)
+        assert sorted(hidden) == sorted(each.quote_id for each in signed)
+        assert (await client.rest.orders(pool_address=address))["validQuotes"] == []
+
+
+@run_async
 async def test_a_key_acts_for_a_provider_that_authorised_it(service: Service) -> None:
     async with service.client() as client:
         chain_id, maker = service.ready["chainId"], service.maker

@@ -257,6 +257,19 @@ class Rest:
         """Hides quotes at once, until `restore_quotes`; on chain they can still be filled. See `sign_withdrawal`."""
         return cast(WithdrawnQuotes, await self._delete("/quotes", signed))
 
+    async def withdraw_all_quotes(self, provider: str, *, pool_address: str | None = None) -> list[str]:
+        """Hides all quotes of a provider that the client has signed in with. Returns the ids of those hidden by it."""
+        body = {"chainId": self._chain_id, "provider": provider, "all": True}
+        if pool_address is not None:
+            body["poolAddress"] = pool_address
+        ids: list[str] = []
+        more = True
+        while more:
+            answer: WithdrawnQuotes = await self._delete("/quotes", body)
+            ids += answer["withdrawn"]
+            more = answer.get("more", False)
+        return ids
+
     async def restore_quotes(self, signed: Withdrawal) -> RestoredQuotes:
         """Shows withdrawn quotes again. See `sign_restore`."""
         return cast(RestoredQuotes, await self._post("/quotes/restore", signed))

@@ -261,6 +261,8 @@ class WithdrawnQuotes(_ChangedQuotes):
     withdrawn: list[str]
     #: That they can still be filled on the chain.
     notice: str
+    #: Of `all`: there are more than one request takes.
+    more: NotRequired[bool]
 
 
 class RestoredQuotes(_ChangedQuotes):
