@@ -14,17 +14,16 @@ import { nameOf, premiumText, premiumToken } from './option.js';
 import type { OwnQuote, OwnQuotes } from './own-quotes.js';
 import { throttled } from './redraw.js';
 import type { ServerClock } from './server-clock.js';
-import type { Trade } from './trades-view.js';
-import { pendingText, problemText, type Wallet } from './wallet.js';
+import { type Trade, tradesOf } from './trades-view.js';
+import { isSameAddress, pendingText, problemText, type Wallet } from './wallet.js';
 
 /** How often balances and positions are read anew; quotes are read as well whenever one of the wallet's changes. */
 const READ_EVERY_MS = 10_000;
 const QUOTES_AFTER_MS = 300;
 /** The server's positions are older than a trade for at most its `balanceCacheMs`, which is 2,000 ms unless it is set. */
 const POSITIONS_AFTER_MS = 2_500;
-/** Positions whose trades are read, and how many of the newest of each pool. */
-const VALUED = 20;
-const TRADES_READ = '500';
+/** Of the wallet's own, the newest. */
+const TRADES_READ = 1_000;
 /** How long the server may take a signed withdrawal. */
 const SIGNED_SECONDS = 300;
 
@@ -137,13 +136,12 @@ export class AccountView {
 
   async #readPositions(): Promise<void> {
     await this.#read('positions-rows', async (client, { address }) => {
-      const { open, expired } = await client.rest.optionBalances(address);
+      const [{ open, expired }, trades] = await Promise.all([
+        client.rest.optionBalances(address),
+        tradesOf(client, address, TRADES_READ),
+      ]);
       const positions = [...open.map((each) => ({ ...each, isExpired: false })), ...expired.map(asExpired)];
-      const pools = [...new Set(positions.map(({ token_address: pool }) => pool.toLowerCase()))].slice(0, VALUED);
-      const trades = await Promise.all(
-        pools.map(async (poolAddress) => client.rest.trades({ poolAddress: poolAddress as Hex, limit: TRADES_READ })),
-      );
-      const held = new Map(pools.map((pool, i) => [pool, holdingOf(trades[i]?.trades ?? [], address)]));
+      const held = holdingsOf(trades, address);
       const rows = positions.map((position) => {
         const { name, amount, exposure, token_address: pool, isExpired } = position;
         const listed = this.#market.pool(pool.toLowerCase());
@@ -377,13 +375,15 @@ function averageOf({ net, cost }: Holding): bigint | null {
   return net === 0n ? null : cost / net;
 }
 
-/** By the average cost: what closes a part of a position leaves the average of the rest as it is. `trades`: newest first. */
-function holdingOf(trades: readonly Trade[], wallet: string): Holding {
-  const own = wallet.toLowerCase();
-  let [net, cost] = [0n, 0n];
-  for (const { taker, provider, side, size, price } of [...trades].reverse()) {
-    const isTaker = taker.toLowerCase() === own;
-    if (!isTaker && provider.toLowerCase() !== own) continue;
+/**
+ * By the pool's address. By the average cost: what closes a part of a position leaves the average of the rest as it is.
+ * `trades`: the wallet's own, newest first.
+ */
+function holdingsOf(trades: readonly Trade[], wallet: string): ReadonlyMap<string, Holding> {
+  const holdings = new Map<string, Holding>();
+  for (const { poolAddress, taker, side, size, price } of [...trades].reverse()) {
+    let { net, cost } = holdings.get(poolAddress) ?? { net: 0n, cost: 0n };
+    const isTaker = isSameAddress(taker, wallet);
     const change = isTaker === (side === 'buy') ? BigInt(size) : -BigInt(size);
     const isOpening = net === 0n || net > 0n === change > 0n;
     const after = net + change;
@@ -391,8 +391,9 @@ function holdingOf(trades: readonly Trade[], wallet: string): Holding {
     else if (after === 0n || after > 0n !== net > 0n) cost = after * BigInt(price);
     else cost = (cost * after) / net;
     net = after;
+    holdings.set(poolAddress, { net, cost });
   }
-  return { net, cost };
+  return holdings;
 }
 
 /** What one transaction cancels each. */

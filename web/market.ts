@@ -92,6 +92,12 @@ export class Market {
     this.#last.set(poolAddress, price);
   }
 
+  /** The newest fills of all pools, in place of those that were known; newest first. */
+  trades(newest: readonly { readonly poolAddress: string; readonly price: string }[]): void {
+    this.#last.clear();
+    for (const { poolAddress, price } of [...newest].reverse()) this.trade(poolAddress, BigInt(price));
+  }
+
   /** 1e-18 quote tokens for a base token; null: not known. */
   spot(pool: Pool): bigint | null {
     const spot = this.estimate(pool)?.spot ?? null;

@@ -24,7 +24,7 @@ import { nameOf, premiumToken } from './option.js';
 import { OwnQuotes } from './own-quotes.js';
 import { PriceSteps } from './price-steps.js';
 import { QuoteView, type RequestedQuote } from './quote-view.js';
-import { coalesced } from './redraw.js';
+import { coalesced, throttled } from './redraw.js';
 import { RfqView } from './rfq-view.js';
 import { ServerClock } from './server-clock.js';
 import { Shortcuts } from './shortcuts.js';
@@ -36,8 +36,10 @@ import type { Wallet } from './wallet.js';
 
 /** How often pools are listed anew: new ones are deployed, old ones expire. */
 const LIST_EVERY_MS = 30_000;
-/** Trades that are looked through for each option's last price at the start. */
+/** Trades that are looked through for each option's last price. */
 const LAST_TRADES = 500;
+/** A reorg takes back many fills at once, and brings most of them again. */
+const LAST_TRADES_AFTER_MS = 400;
 /** How often the server is asked for estimates: it reads prices from the oracle at most so often. */
 const VALUE_EVERY_MS = 5_000;
 /** Levels of each side that are followed: grouped by price they fill the ladder and the chart. */
@@ -125,6 +127,10 @@ export class Session {
     this.#drawBook();
     this.#drawMarket();
   });
+  readonly #readLastTradesSoon = throttled(() => {
+    if (this.#client === null) return;
+    this.#readLastTrades(this.#client).catch((error: unknown) => console.warn('reading the trades failed', error));
+  }, LAST_TRADES_AFTER_MS);
   #client: OrderbookClient | null = null;
   #pool: Pool | null = null;
   #book: FollowedBook | null = null;
@@ -325,13 +331,20 @@ export class Session {
   async #beginTape(client: OrderbookClient): Promise<void> {
     try {
       const { validQuotes } = await client.rest.orders({ limit: String(TAPE_ROWS) });
-      const { trades } = await client.rest.trades({ limit: String(LAST_TRADES) });
-      if (client !== this.#client) return;
-      for (const { poolAddress, price } of [...trades].reverse()) this.#market.trade(poolAddress, BigInt(price));
+      if (!(await this.#readLastTrades(client))) return;
       this.#tape.begin(validQuotes);
     } catch (error) {
       console.warn('reading the newest orders failed', error);
     }
+  }
+
+  /** False: another client has taken this one's place. */
+  async #readLastTrades(client: OrderbookClient): Promise<boolean> {
+    const { trades } = await client.rest.trades({ limit: LAST_TRADES });
+    if (client !== this.#client) return false;
+    this.#market.trades(trades);
+    this.#drawMarket();
+    return true;
   }
 
   #follow(client: OrderbookClient): void {
@@ -363,6 +376,11 @@ export class Session {
   #followEvents(client: OrderbookClient): void {
     this.#events?.close();
     this.#events = client.followEvents(this.#taker);
+    // What was missed shows in no event.
+    this.#events.onResync(() => {
+      this.#reviseTrades();
+      void this.#account.refresh();
+    });
     this.#events.onEvent((event) => {
       this.#tape.addEvent(event);
       this.#status.heard(event.tsMs);
@@ -370,12 +388,19 @@ export class Session {
         this.#trades.heardFill();
         this.#market.trade(event.body.poolAddress, BigInt(event.body.price));
       }
+      // A fill may be among what a reorg took back.
+      if (event.type === 'UNDO_QUOTE') this.#reviseTrades();
       this.#account.heard(event.body.provider);
       if (this.#wallet !== null) this.#notices.heard(event, this.#wallet.address);
       this.#rfqs.heard(event.body.poolAddress);
       this.#seek(event.body.poolAddress, client);
       this.#drawMarket();
     });
+  }
+
+  #reviseTrades(): void {
+    this.#trades.heardFill();
+    this.#readLastTradesSoon();
   }
 
   /** One that is not listed may be by now, or never: each is sought once between two listings, and one at a time. */

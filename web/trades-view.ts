@@ -1,4 +1,4 @@
-import type { OrderbookClient, Pool, Rest } from 'quotebook/client';
+import type { Hex, OrderbookClient, Pool, Rest } from 'quotebook/client';
 import { contracts, drawn } from './amounts.js';
 import { Choices } from './choices.js';
 import { Crosshair, type Reading } from './crosshair.js';
@@ -14,8 +14,6 @@ type Candle = Awaited<ReturnType<Rest['candles']>>['candles'][number];
 
 /** Trades that are listed, newest first. */
 const LISTED = 40;
-/** Most trades that the server gives at once: the wallet's own are looked for among them. */
-const SEARCHED = 500;
 const AFTER_A_FILL_MS = 400;
 const FILTERS = ['All options', 'This option', 'Mine'];
 const INTERVALS = ['5m', '1h', '1d'] as const;
@@ -27,6 +25,19 @@ const EXPLORERS: ReadonlyMap<string, string> = new Map([
   ['42161', 'https://arbiscan.io/tx/'],
   ['421614', 'https://sepolia.arbiscan.io/tx/'],
 ]);
+
+/** The newest trades of an address as taker or as maker, the newest first, at most `limit`, which is up to 1,000. */
+export async function tradesOf({ rest }: OrderbookClient, address: Hex, limit: number): Promise<Trade[]> {
+  const answers = await Promise.all([
+    rest.trades({ taker: address, limit }),
+    rest.trades({ provider: address, limit }),
+  ]);
+  // Where the address is on both sides, both answers have the trade.
+  const all = new Map(
+    answers.flatMap(({ trades }) => trades).map((trade) => [`${trade.txHash} ${trade.logIndex}`, trade]),
+  );
+  return [...all.values()].sort((a, b) => b.blockNumber - a.blockNumber || b.logIndex - a.logIndex).slice(0, limit);
+}
 
 /** What was traded: the fills as the chain has them, and the chosen option's price and volume over time. */
 export class TradesView {
@@ -84,25 +95,30 @@ export class TradesView {
   }
 
   async #read(): Promise<void> {
-    const [client, pool, filter, interval] = [this.#client, this.#pool, this.#filter, this.#interval];
+    const [client, pool, wallet] = [this.#client, this.#pool, this.#wallet];
+    const [filter, interval] = [this.#filter, this.#interval];
     if (client === null || pool === null) return;
     const { poolAddress } = pool;
-    const [{ trades }, { candles }] = await Promise.all([
-      client.rest.trades({
-        limit: String(filter === 'Mine' ? SEARCHED : LISTED),
-        ...(filter === 'This option' && { poolAddress }),
-      }),
+    const [trades, { candles }] = await Promise.all([
+      this.#newest(client, poolAddress),
       client.rest.candles({ poolAddress, interval }),
     ]);
-    if (client !== this.#client || pool !== this.#pool || filter !== this.#filter || interval !== this.#interval)
-      return;
-    this.#list(filter === 'Mine' ? trades.filter((trade) => this.#isOwn(trade)).slice(0, LISTED) : trades);
+    if (client !== this.#client || pool !== this.#pool || wallet !== this.#wallet) return;
+    if (filter !== this.#filter || interval !== this.#interval) return;
+    this.#list(trades);
     this.#draw(pool, candles);
   }
 
-  #isOwn({ taker, provider }: Trade): boolean {
-    const wallet = this.#wallet?.address.toLowerCase();
-    return taker.toLowerCase() === wallet || provider.toLowerCase() === wallet;
+  /** Of what the filter lets pass. */
+  async #newest(client: OrderbookClient, poolAddress: Hex): Promise<readonly Trade[]> {
+    if (this.#filter === 'Mine') {
+      return this.#wallet === null ? [] : tradesOf(client, this.#wallet.address, LISTED);
+    }
+    const { trades } = await client.rest.trades({
+      limit: LISTED,
+      ...(this.#filter === 'This option' && { poolAddress }),
+    });
+    return trades;
   }
 
   #list(trades: readonly Trade[]): void {

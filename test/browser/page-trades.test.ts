@@ -1,4 +1,5 @@
 import t from 'tap';
+import { DevActions } from '../chain/dev-actions.js';
 import { changePools, connect, DESKTOP, inPage, until, withPage } from './in-page.js';
 
 const ONE = 10n ** 18n;
@@ -60,6 +61,47 @@ await withPage(async ({ browser, service, maker, call, put }) => {
       t.strictSame(await listed(2), [ofPut, ofCall]);
       await connect(page, STRANGER);
       await listed(0);
+    });
+  });
+
+  await t.test("the wallet's trades are read as its own, however many others there are", async (t) => {
+    await inPage(t, browser, { service, options, pool: call }, async (page) => {
+      const read: URLSearchParams[] = [];
+      // The newest trades of all are those of others.
+      await page.route(/\/trades\?/, async (route) => {
+        const { searchParams } = new URL(route.request().url());
+        read.push(searchParams);
+        if (searchParams.has('taker') || searchParams.has('provider')) return route.continue();
+        return route.fulfill({ json: { since: 0, next: null, trades: [] } });
+      });
+      await page.click('#trades-filter button:has-text("Mine")');
+      await connect(page, TAKER);
+      await until(page, '#trades-rows', '1600 C');
+      await until(page, '#trades-rows', '1600 P');
+      await page.waitForFunction(
+        () => document.querySelectorAll('#positions-rows td:nth-child(4):not(:empty)').length === 2,
+      );
+      const averages = await page.locator('#positions-rows td:nth-child(4)').allTextContents();
+      t.strictSame(averages.sort(), ['0.05000', '32.00']);
+      t.notOk(read.some((query) => query.has('poolAddress')));
+    });
+  });
+
+  await t.test('a fill that a reorg takes back is gone from the trades and is no longer the last price', async (t) => {
+    const pool = service.chain.pools.find(({ poolKey }) => poolKey.isCallPool && poolKey.strike === 1700n * ONE);
+    if (pool === undefined) throw new Error('a chain has calls of several strikes');
+    await inPage(t, browser, { service, options, pool }, async (page) => {
+      await maker.ask(pool, ONE / 30n, 5n * ONE);
+      await maker.fill(pool, ONE / 8n);
+      const last = page.locator('#chain-rows tr:nth-child(2) td:nth-child(2)');
+      await until(page, '#trades-rows', '1700 C');
+      await last.filter({ hasText: '0.03' }).waitFor();
+      await until(page, '#chart-middle', '0.12 traded');
+      await new DevActions(service.chain).reorg(1);
+      await page.waitForFunction(() => !document.querySelector('#trades-rows')?.textContent.includes('1700 C'));
+      await last.filter({ hasText: /^$/ }).waitFor();
+      await until(page, '#chart-middle', 'no trades yet');
+      t.match(await page.textContent('#trades-rows'), /1600 C/, 'older trades stay');
     });
   });
 
