@@ -18,6 +18,7 @@ import {
   quoteCommand,
   rfqCommand,
   settleCommand,
+  withdrawCommand,
 } from './trade.js';
 import { verifyBookCommand } from './verify-book.js';
 
@@ -46,6 +47,7 @@ const commands: readonly [CliCommand, ...CliCommand[]] = [
   rfqCommand,
   approveCommand,
   fillCommand,
+  withdrawCommand,
   cancelCommand,
   exerciseCommand,
   settleCommand,

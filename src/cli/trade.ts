@@ -58,7 +58,7 @@ async function proveTaker({ client }: TerminalSession, account: PrivateKeyAccoun
     // No pool has that address: the answer is an empty list, or the refusal.
     await client.rest.rfqQuotes({ poolAddress: ZERO_ADDRESS, side: 'ask', taker });
   } catch (error) {
-    if (!(error instanceof ApiError) || error.status !== 403) throw error;
+    if (!(error instanceof ApiError) || error.code !== 'taker_not_proven') throw error;
     await client.signIn({ account });
   }
 }
@@ -312,7 +312,7 @@ export const cancelCommand = terminalCommand(
     const { isJson, io } = session;
     const trader = await traderOf(session);
     const transactions = session.switches.has('all')
-      ? await cancelAll(session, trader)
+      ? await trader.cancelAll(await ofOption(session))
       : await cancelNamed(session, trader);
     if (isJson) io.out(JSON.stringify(transactions, decimalText));
     else for (const { hash } of transactions) io.out(`transaction ${hash}`);
@@ -321,14 +321,15 @@ export const cancelCommand = terminalCommand(
   },
 );
 
-async function cancelAll(
-  { client, positionals: [option, extra] }: TerminalSession,
-  trader: Trader,
-): Promise<Transaction[]> {
+/** What --all is of: the pool of the option that is named, or every pool. */
+async function ofOption({
+  client,
+  positionals: [option, extra],
+}: TerminalSession): Promise<{ readonly poolAddress?: Hex }> {
   if (extra !== undefined) throw new UsageError('--all takes one option');
-  if (option === undefined) return trader.cancelAll();
+  if (option === undefined) return {};
   const { poolAddress } = await findInstrument(client, option);
-  return trader.cancelAll({ poolAddress });
+  return { poolAddress };
 }
 
 async function cancelNamed({ client, positionals }: TerminalSession, trader: Trader): Promise<Transaction[]> {
@@ -349,6 +350,70 @@ async function cancelNamed({ client, positionals }: TerminalSession, trader: Tra
   if (missing !== undefined)
     throw new UsageError(`the service shows this key no quote ${missing} of ${trader.address}`);
   return trader.cancel(found);
+}
+
+/** Of a withdrawal that is sent at once. */
+const SIGNED_FOR_SECONDS = 300;
+
+export const withdrawCommand = terminalCommand(
+  'withdraw',
+  'hide own quotes without gas, or show them again',
+  {
+    usage:
+      'quotebook withdraw QUOTE_ID... [FLAGS]\nquotebook withdraw --all [OPTION] [FLAGS]\nquotebook withdraw --restore QUOTE_ID... [FLAGS]',
+    more: {
+      all: 'All quotes of the account, or those for one option: the account signs in.',
+      restore: 'Show these quotes again.',
+      ...ACCOUNT_FLAGS,
+    },
+    switches: ['all', 'restore'],
+    about:
+      'The account signs it, and no transaction is sent. A withdrawn quote can still be filled on the chain: `quotebook cancel` ends that.',
+  },
+  async (session) => {
+    const { isJson, io, switches } = session;
+    const isRestored = switches.has('restore');
+    if (isRestored && switches.has('all')) throw new UsageError('--restore takes quotes by their ids');
+    const account = await accountOf(session);
+    const { changed, unknown } = switches.has('all')
+      ? await withdrawAll(session, account)
+      : await signedChange(session, account, isRestored);
+    if (isJson) io.out(JSON.stringify(changed));
+    else for (const quoteId of changed) io.out(`${quoteId} is ${isRestored ? 'shown again' : 'withdrawn'}`);
+    for (const quoteId of unknown) io.err(`The book has no quote ${quoteId} of ${account.address}.`);
+    if (changed.length === 0 && unknown.length === 0) io.err('Nothing is left to change.');
+    return unknown.length === 0 ? EXIT_OK : EXIT_FAILED;
+  },
+);
+
+interface ChangedQuotes {
+  readonly changed: readonly string[];
+  readonly unknown: readonly string[];
+}
+
+async function withdrawAll(session: TerminalSession, account: PrivateKeyAccount): Promise<ChangedQuotes> {
+  const filter = await ofOption(session);
+  await session.client.signIn({ account });
+  return { changed: await session.client.rest.withdrawAllQuotes(account.address, filter), unknown: [] };
+}
+
+async function signedChange(
+  { client, target, positionals }: TerminalSession,
+  account: PrivateKeyAccount,
+  isRestored: boolean,
+): Promise<ChangedQuotes> {
+  const quoteIds = [...new Set(positionals.map((id) => id.toLowerCase() as Hex))];
+  if (quoteIds.length === 0) throw new UsageError('name quotes by their ids, or say --all');
+  if (quoteIds.some((id) => !/^0x[0-9a-f]{64}$/.test(id))) throw new UsageError('an id of a quote is 32 bytes in hex');
+  const { signRestore, signWithdrawal } = await import('../client/sign-withdrawal.js');
+  const nowMs = systemClock.wallMs();
+  const terms = { quoteIds, nonce: BigInt(nowMs), deadline: Math.floor(nowMs / 1000) + SIGNED_FOR_SECONDS };
+  if (isRestored) {
+    const { restored, unknown } = await client.rest.restoreQuotes(await signRestore(account, target.chainId, terms));
+    return { changed: restored, unknown };
+  }
+  const { withdrawn, unknown } = await client.rest.withdrawQuotes(await signWithdrawal(account, target.chainId, terms));
+  return { changed: withdrawn, unknown };
 }
 
 /** `exposure`: of the positions that it closes. `close` resolves to what it tells people, and to its JSON. */

@@ -9,6 +9,7 @@ import {
   quoteCommand,
   rfqCommand,
   settleCommand,
+  withdrawCommand,
 } from '../../src/cli/trade.js';
 import { Market, ONE } from '../chain/dev/market.js';
 import { RestClient } from '../e2e/rest-client.js';
@@ -23,6 +24,7 @@ const commands: readonly [CliCommand, ...CliCommand[]] = [
   rfqCommand,
   approveCommand,
   fillCommand,
+  withdrawCommand,
   cancelCommand,
   exerciseCommand,
   settleCommand,
@@ -152,6 +154,32 @@ await t.test('cancel ends a private quote by its id', async (t) => {
   t.equal(code, EXIT_OK, err.join('\n'));
   t.match(out, [/^transaction 0x/]);
   t.equal((await run(['cancel', id])).code, EXIT_USAGE);
+});
+
+await t.test('withdraw hides quotes by their ids and shows them again, and hides all of an option', async (t) => {
+  const [id, other] = [await quote('0.06'), await quote('0.07', '1', '--taker', taker.address)];
+  const isLive = async (quoteId: string): Promise<boolean> => {
+    const { body } = await new RestClient(httpUrl, apiKey).get(`/orders?quoteIds=${quoteId}`);
+    return (body.validQuotes as readonly unknown[]).length > 0;
+  };
+  t.strictSame((await run(['withdraw', id])).out, [`${id} is withdrawn`]);
+  t.strictSame([await isLive(id), await isLive(other)], [false, true]);
+  t.strictSame(await run(['withdraw', id]), { code: EXIT_OK, out: [], err: ['Nothing is left to change.'] });
+  t.strictSame((await run(['withdraw', '--restore', id])).out, [`${id} is shown again`]);
+  t.ok(await isLive(id));
+  const ofOther = await run(['withdraw', id, '--account', '2']);
+  t.equal(ofOther.code, EXIT_FAILED);
+  t.strictSame([ofOther.out, ofOther.err], [[], [`The book has no quote ${id} of ${taker.address}.`]]);
+  t.ok(await isLive(id));
+  const all = await run(['withdraw', '--all', option, '--json']);
+  t.equal(all.code, EXIT_OK, all.err.join('\n'));
+  t.match((JSON.parse(all.out[0] ?? '[]') as string[]).sort(), [id, other].sort());
+  t.strictSame([await isLive(id), await isLive(other)], [false, false]);
+  for (const words of [['withdraw'], ['withdraw', '0x12'], ['withdraw', '--all', '--restore']]) {
+    t.equal((await run(words)).code, EXIT_USAGE, words.join(' '));
+  }
+  t.equal((await run(['withdraw', '--restore', id, other])).code, EXIT_OK);
+  t.equal((await run(['cancel', id, other])).code, EXIT_OK);
 });
 
 await t.test('cancel leaves quotes of others alone', async (t) => {
