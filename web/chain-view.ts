@@ -5,6 +5,7 @@ import { expiryText } from './display.js';
 import { byId, create, flash, found, replaceChildren, setText } from './elements.js';
 import type { Market } from './market.js';
 import { expiryTime, nameOf, pairOf, premiumText, premiumToken } from './option.js';
+import { readText, storeText } from './storage.js';
 
 type Side = 'bid' | 'ask';
 
@@ -177,7 +178,7 @@ export class ChainView {
     box.addEventListener('change', () => {
       const shown = CHOICES.map(([each]) => each).filter((each) => (each === name ? box.checked : this.#isShown(each)));
       this.#chosenColumns = new Set(shown);
-      localStorage.setItem(STORED_AS, shown.join());
+      storeText(STORED_AS, shown.join());
       this.draw();
     });
     return create('label', '', box, ` ${label}`);
@@ -354,7 +355,7 @@ function columnsWidth(columns: readonly Column[]): number {
 }
 
 function storedColumns(): ReadonlySet<string> | null {
-  const stored = localStorage.getItem(STORED_AS);
+  const stored = readText(STORED_AS);
   return stored === null ? null : new Set(stored.split(','));
 }
 

@@ -1,6 +1,7 @@
 import { Choices } from './choices.js';
 import { byId, found } from './elements.js';
 import { expiryTime } from './option.js';
+import { readText, storeText } from './storage.js';
 
 /** Parts of the page that a phone shows one at a time. */
 const TABS = ['options', 'book', 'trade', 'account', 'requests', 'activity'] as const;
@@ -20,15 +21,16 @@ export class Display {
     const theme = found('theme', HTMLSelectElement);
     const zone = found('zone', HTMLSelectElement);
     const compact = found('compact', HTMLInputElement);
-    theme.value = localStorage.getItem(stored('theme')) ?? '';
-    zone.value = localStorage.getItem(stored('zone')) ?? '';
-    compact.checked = localStorage.getItem(stored('compact')) === 'true';
+    theme.value = readText(stored('theme')) ?? '';
+    zone.value = readText(stored('zone')) ?? '';
+    compact.checked = readText(stored('compact')) === 'true';
     const apply = (): void => {
       document.documentElement.dataset.theme = theme.value;
       document.documentElement.toggleAttribute('data-compact', compact.checked);
-      localStorage.setItem(stored('theme'), theme.value);
-      localStorage.setItem(stored('zone'), zone.value);
-      localStorage.setItem(stored('compact'), String(compact.checked));
+      isInUtc = zone.value === 'UTC';
+      storeText(stored('theme'), theme.value);
+      storeText(stored('zone'), zone.value);
+      storeText(stored('compact'), String(compact.checked));
     };
     for (const control of [theme, compact]) control.addEventListener('change', apply);
     zone.addEventListener('change', () => {
@@ -59,9 +61,12 @@ function stored(name: string): string {
   return `quotebook.${name}`;
 }
 
+/** The reader chose UTC in place of the zone of the browser. */
+let isInUtc = false;
+
 /** A time of day in the zone that the reader chose. */
 export function timeText(ms: number): string {
-  const timeZone = localStorage.getItem(stored('zone')) === 'UTC' ? { timeZone: 'UTC' } : {};
+  const timeZone = isInUtc ? { timeZone: 'UTC' } : {};
   return new Date(ms).toLocaleTimeString([], { hour12: false, ...timeZone });
 }
 

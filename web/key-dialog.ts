@@ -1,4 +1,5 @@
 import { byId, found, setText } from './elements.js';
+import { readText, storeText } from './storage.js';
 
 /** Asks for an API key, and again when one is refused. It is kept for as long as the tab. */
 export class KeyDialog {
@@ -13,13 +14,13 @@ export class KeyDialog {
       this.#input.value = '';
       // Escape closes it, too, and gives none.
       if (apiKey === '' || this.#dialog.returnValue !== GIVEN) return;
-      sessionStorage.setItem(STORED_AS, apiKey);
+      storeText(STORED_AS, apiKey, 'TAB');
       onKey(apiKey);
     });
   }
 
   get kept(): string | null {
-    return sessionStorage.getItem(STORED_AS);
+    return readText(STORED_AS, 'TAB');
   }
 
   /** `problem`: what was wrong with the last one. */
@@ -31,7 +32,7 @@ export class KeyDialog {
   }
 
   forget(): void {
-    sessionStorage.removeItem(STORED_AS);
+    storeText(STORED_AS, null, 'TAB');
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Tab } from './display.js';
 import { byId, create, found } from './elements.js';
+import { readText, storeText } from './storage.js';
 
 interface Shortcut {
   readonly key: string;
@@ -39,8 +40,8 @@ export class Shortcuts {
 
   constructor(show: (tab: Tab) => void) {
     this.#show = show;
-    this.#switch.checked = localStorage.getItem(STORED_AS) !== 'false';
-    this.#switch.addEventListener('change', () => localStorage.setItem(STORED_AS, String(this.#switch.checked)));
+    this.#switch.checked = readText(STORED_AS) !== 'false';
+    this.#switch.addEventListener('change', () => storeText(STORED_AS, String(this.#switch.checked)));
     byId('help-keys').append(
       ...SHORTCUTS.map(({ key, what }) =>
         create('div', '', create('dt', '', create('kbd', '', key)), create('dd', '', what)),
