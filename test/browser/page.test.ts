@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import t from 'tap';
+import type { Page, WebSocketRoute } from 'playwright-core';
 import type { Hex } from '../../src/engine/quote.js';
 import { startTestService } from '../e2e/running-service.js';
 import { connect, DESKTOP, inPage, picture, until, withPage } from './in-page.js';
@@ -26,6 +27,8 @@ interface LayoutShift {
 
 await withPage(async ({ browser, service, maker, call, put }) => {
   const ofOneExpiry = service.chain.pools.slice(0, 10);
+  /** For the debugger, which the page's policy for scripts does not bind. */
+  const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
   await t.test('the chain, the ladder, the chart and the tape show what is in the book', async (t) => {
     const options = { viewport: DESKTOP, colorScheme: 'light' } as const;
@@ -131,29 +134,41 @@ await withPage(async ({ browser, service, maker, call, put }) => {
   });
 
   await t.test('automatic rules of WCAG find nothing, at any size, in light and dark (axe-core)', async (t) => {
-    const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
     for (const viewport of [DESKTOP, { width: 820, height: 1180 }, PHONE]) {
       for (const colorScheme of ['light', 'dark'] as const) {
         await inPage(t, browser, { service, options: { viewport, colorScheme }, pool: call }, async (page) => {
           await page.click('#wallet');
           await page.click('#wallets-list li:nth-child(5) button');
           await until(page, '#balances-rows', 'USDC');
-          // Through the debugger, which the page's policy for scripts does not bind.
           await page.evaluate(axe);
           const parts = viewport === PHONE ? ['Options', 'Book', 'Trade', 'Account', 'Requests', 'Activity'] : [null];
           for (const tab of [...parts, 'list of keys']) {
             if (tab === 'list of keys') await page.keyboard.press('?');
             else if (tab !== null) await page.click(`#tabs button:has-text("${tab}")`);
-            await page.waitForFunction(() => document.getAnimations().length === 0);
-            const found = await page.evaluate(async () => {
-              const { violations } = await (globalThis as unknown as Axe).axe.run();
-              return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 120)}`));
-            });
-            t.strictSame(found, [], `${viewport.width} wide, ${colorScheme}, ${tab ?? 'all'}`);
+            t.strictSame(await violations(page), [], `${viewport.width} wide, ${colorScheme}, ${tab ?? 'all'}`);
           }
           if (viewport.width === 820 && colorScheme === 'dark') await picture(page, 'page-tablet.png');
         });
       }
+    }
+  });
+
+  await t.test('what is old because the connection is lost can be read (axe-core)', async (t) => {
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await inPage(t, browser, { service, options: { viewport: DESKTOP, colorScheme } }, async (page) => {
+        const sockets: WebSocketRoute[] = [];
+        await page.routeWebSocket('**/*', (socket) => {
+          sockets.push(socket);
+          if (sockets.length === 1) socket.connectToServer();
+          else void socket.close();
+        });
+        await page.reload();
+        await page.waitForSelector('#pool[aria-busy=false]');
+        await sockets[0]?.close();
+        for (const id of ['chains', 'chain', 'pool']) await page.waitForSelector(`#${id}[aria-busy=true]`);
+        await page.evaluate(axe);
+        t.strictSame(await violations(page), [], colorScheme);
+      });
     }
   });
 
@@ -174,6 +189,38 @@ await withPage(async ({ browser, service, maker, call, put }) => {
       t.not(await ground(), light);
       t.equal(((await hour()) + 9) % 24, tokyo % 24);
       t.ok(await page.evaluate(() => document.documentElement.hasAttribute('data-compact')));
+    });
+  });
+
+  await t.test('a browser that keeps nothing shows the page all the same, and what is chosen counts', async (t) => {
+    await inPage(t, browser, { service, options: { viewport: DESKTOP, timezoneId: 'Asia/Tokyo' } }, async (page) => {
+      // As where its user forbids the page to keep anything.
+      await page.addInitScript(() => {
+        for (const name of ['localStorage', 'sessionStorage']) {
+          Object.defineProperty(globalThis, name, {
+            get: () => {
+              throw new DOMException('The user forbids it', 'SecurityError');
+            },
+          });
+        }
+      });
+      await page.reload();
+      await page.waitForSelector('#connection[data-state=OPEN]');
+      await page.waitForFunction(() => document.querySelector('#tape-rows td')?.textContent !== '');
+      const time = async (): Promise<string> => (await page.textContent('#tape-rows td')) ?? '';
+      const tokyo = await time();
+      await page.click('header summary');
+      await page.selectOption('#zone', 'UTC');
+      await page.waitForFunction((text) => document.querySelector('#tape-rows td')?.textContent !== text, tokyo);
+      t.equal((Number((await time()).slice(0, 2)) + 9) % 24, Number(tokyo.slice(0, 2)) % 24);
+      await page.uncheck('#shortcuts');
+      await page.click('details summary:has-text("Columns")');
+      await page.uncheck('text=Delta');
+      await page.waitForFunction(() => !document.querySelector('#chain-table thead')?.textContent.includes('Delta'));
+      await page.click('#change-key');
+      await page.fill('#key', service.apiKey);
+      await page.click('#connect button');
+      await page.waitForSelector('#connection[data-state=OPEN]');
     });
   });
 
@@ -239,3 +286,12 @@ await withPage(async ({ browser, service, maker, call, put }) => {
     });
   });
 });
+
+/** Of the rules of axe, which the page has. */
+async function violations(page: Page): Promise<string[]> {
+  await page.waitForFunction(() => document.getAnimations().length === 0);
+  return page.evaluate(async () => {
+    const found = await (globalThis as unknown as Axe).axe.run();
+    return found.violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 120)}`));
+  });
+}
