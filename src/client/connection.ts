@@ -16,8 +16,10 @@ export interface BackoffRange {
 export type ConnectionState = 'CONNECTING' | 'OPEN' | 'WAITING' | 'UNAUTHORIZED' | 'CLOSED';
 
 export interface ClientTimeouts {
-  /** From connecting to a successful AUTH, and for each answer. */
+  /** From connecting to a successful AUTH, and for each answer but those of calls. */
   readonly answerMs: number;
+  /** For the answer of a call, whose transactions may take long to be mined. */
+  readonly callMs: number;
   /** Without any frame the connection counts as dead: three heartbeats. */
   readonly silenceMs: number;
   readonly reconnect: BackoffRange;
@@ -25,6 +27,7 @@ export interface ClientTimeouts {
 
 export const DEFAULT_TIMEOUTS: ClientTimeouts = {
   answerMs: 10_000,
+  callMs: 120_000,
   silenceMs: 15_000,
   reconnect: { minMs: 250, maxMs: 30_000 },
 };
@@ -56,7 +59,10 @@ export class Connection {
   #socket: ClientSocket | null = null;
   #requests: PendingRequests<Reply> | null = null;
   /** Calls without an answer, by their id. */
-  readonly #calls = new Map<string, (outcome: Outcome<Reply>) => void>();
+  readonly #calls = new Map<
+    string,
+    { readonly onOutcome: (outcome: Outcome<Reply>) => void; readonly stopTimer: StopTimer }
+  >();
   #lastCall = 0;
   #attempt = 0;
   #nextAttemptMs: number | null = null;
@@ -102,7 +108,10 @@ export class Connection {
     else this.#requests.ask(message, onOutcome);
   }
 
-  /** As `ask`, with an id: the answer may come after those to later messages. */
+  /**
+   * As `ask`, with an id: the answer may come after those to later messages. Fails with ConnectionLostError after
+   * `callMs`: what became of it is not known.
+   */
   call(message: object, onOutcome: (outcome: Outcome<Reply>) => void): void {
     if (this.#requests === null || this.#socket === null) {
       onOutcome({ ok: false, error: new ConnectionLostError() });
@@ -110,7 +119,11 @@ export class Connection {
     }
     this.#lastCall += 1;
     const id = `call-${this.#lastCall}`;
-    this.#calls.set(id, onOutcome);
+    const { ports, timeouts } = this.#options;
+    const stopTimer = ports.clock.after(timeouts.callMs, () => {
+      this.#takeCall(id)?.({ ok: false, error: new ConnectionLostError() });
+    });
+    this.#calls.set(id, { onOutcome, stopTimer });
     this.#socket.send(JSON.stringify({ ...message, id }));
   }
 
@@ -197,7 +210,8 @@ export class Connection {
   #takeCall(id = ''): ((outcome: Outcome<Reply>) => void) | undefined {
     const call = this.#calls.get(id);
     this.#calls.delete(id);
-    return call;
+    call?.stopTimer();
+    return call?.onOutcome;
   }
 
   /** A dead peer sends nothing, not even `close`. `silentLooks`: checks in a row without a new frame. */
@@ -229,9 +243,7 @@ export class Connection {
     this.#enter(state);
     // After the state has changed: a callback of a failed request may close the connection.
     requests?.end();
-    const calls = [...this.#calls.values()];
-    this.#calls.clear();
-    for (const onOutcome of calls) onOutcome({ ok: false, error: new ConnectionLostError() });
+    for (const id of [...this.#calls.keys()]) this.#takeCall(id)?.({ ok: false, error: new ConnectionLostError() });
   }
 
   #enter(state: ConnectionState): void {

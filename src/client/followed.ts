@@ -64,18 +64,26 @@ abstract class Followed {
   /** What `source` emits, as an iterator that ends with the subscription. */
   protected async *iterate<T>(source: Emitter<T>): AsyncGenerator<T, void, void> {
     let waiting: T[] = [];
+    const reader = { isTooSlow: false };
     let wake = (): void => undefined;
     const stopListening = source.add((item) => {
-      waiting.push(item);
+      if (waiting.length === MAX_WAITING) {
+        reader.isTooSlow = true;
+        waiting = [];
+        stopListening();
+      } else waiting.push(item);
       wake();
     });
     const stopState = this.onState(() => wake());
     try {
       for (;;) {
-        if (waiting.length > MAX_WAITING) throw new Error(`More than ${MAX_WAITING} events wait for their reader`);
         const items = waiting;
         waiting = [];
-        yield* items;
+        for (const item of items) {
+          if (reader.isTooSlow) break;
+          yield item;
+        }
+        if (reader.isTooSlow) throw new Error(`More than ${MAX_WAITING} events wait for their reader`);
         if (waiting.length > 0) continue;
         if (this.state === 'REFUSED') throw this.#subscription.refusal ?? new Error('Refused');
         if (this.state === 'CLOSED') return;

@@ -106,7 +106,8 @@ export class BaseOrderbookClient {
   constructor(options: OrderbookClientOptions, ports: ClientPorts) {
     const { chainId, encoding = 'json', timeouts = {} } = options;
     // By name instead of spreading: an option set to undefined must take its default.
-    const { answerMs = DEFAULT_TIMEOUTS.answerMs, silenceMs = DEFAULT_TIMEOUTS.silenceMs } = timeouts;
+    const { answerMs = DEFAULT_TIMEOUTS.answerMs, callMs = DEFAULT_TIMEOUTS.callMs } = timeouts;
+    const { silenceMs = DEFAULT_TIMEOUTS.silenceMs } = timeouts;
     const { minMs = DEFAULT_TIMEOUTS.reconnect.minMs, maxMs = DEFAULT_TIMEOUTS.reconnect.maxMs } =
       timeouts.reconnect ?? {};
     const url = options.url.replace(/\/+$/, '');
@@ -125,7 +126,7 @@ export class BaseOrderbookClient {
       url: url.replace(/^http/, 'ws'),
       credentials,
       encoding,
-      timeouts: { answerMs, silenceMs, reconnect: { minMs, maxMs } },
+      timeouts: { answerMs, callMs, silenceMs, reconnect: { minMs, maxMs } },
       ports,
     });
   }

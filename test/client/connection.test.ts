@@ -213,3 +213,21 @@ t.test('a connection closed by the listener of its reconnect leaves no socket', 
   t.strictSame(states, ['CONNECTING', 'OPEN', 'WAITING', 'CONNECTING', 'CLOSED']);
   t.strictSame([server.sockets.length, server.clock.pending], [1, 0]);
 });
+
+t.test("a call without an answer fails in time, and its late answer is nobody's", (t) => {
+  const { server, connection } = opened();
+  server.socket.authorizes();
+  const outcomes: Outcome<Reply>[] = [];
+  connection.call({ type: 'POST_QUOTES', body: [] }, (outcome) => outcomes.push(outcome));
+  const { id } = server.socket.next();
+  for (let ms = 0; ms < DEFAULT_TIMEOUTS.callMs; ms += 1_000) {
+    t.strictSame(outcomes, []);
+    server.socket.says(heartbeat(0));
+    server.clock.advance(1_000);
+  }
+  t.match(outcomes, [{ ok: false, error: { name: 'ConnectionLostError' } }]);
+  server.socket.says({ type: 'QUOTES_POSTED', body: {}, id });
+  t.equal(outcomes.length, 1);
+  t.equal(connection.state, 'OPEN');
+  t.end();
+});

@@ -79,6 +79,17 @@ t.test('whenLive waits until the book is complete', async (t) => {
   await t.resolves(book.whenLive(), 'and not at all when it is live already');
 });
 
+t.test('a loop that is too slow throws at its next step, before it has read all that came in time', async (t) => {
+  const contents = new QuoteEventsState();
+  const events = new FollowedEvents(contents, new Subscription('QUOTES', {}, contents), () => undefined).events();
+  const first = events.next();
+  const event = { type: 'POST_QUOTE', body: quote(1) } as unknown as QuoteEvent;
+  for (let i = 0; i < 3; i++) contents.events.emit(event);
+  t.strictSame(await first, { value: event, done: false });
+  for (let i = 0; i < 100_001; i++) contents.events.emit(event);
+  await t.rejects(events.next(), { message: 'More than 100000 events wait for their reader' });
+});
+
 t.test('a loop that leaves 100,000 events waiting throws', async (t) => {
   const contents = new QuoteEventsState();
   const events = new FollowedEvents(contents, new Subscription('QUOTES', {}, contents), () => undefined).events();

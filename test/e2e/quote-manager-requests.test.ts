@@ -11,7 +11,8 @@ import { startTestService } from './running-service.js';
 const service = await startTestService({ limits: { lowerHeadMs: 100 } });
 t.teardown(() => service.stop());
 const { chain, httpUrl: url, apiKey } = service;
-const { client: node, maker, taker, stranger } = new Market(chain);
+const market = new Market(chain);
+const { client: node, maker, taker, stranger } = market;
 const [, pool] = chain.pools;
 if (pool === undefined) throw new Error('a chain has pools');
 const { poolAddress, poolKey } = pool;
@@ -20,7 +21,8 @@ t.teardown(() => client.close());
 const account = privateKeyToAccount(maker.privateKey);
 const wallet = createWalletClient({ account, chain: node.chain, transport: http(chain.rpcUrl) });
 const { erc20Router } = chain.contracts;
-const manager = new QuoteManager({ client, trader: new Trader({ client, wallet, erc20Router }), finalityBlocks: 0 });
+const options = { client, trader: new Trader({ client, wallet, erc20Router }), finalityBlocks: 0 };
+const manager = new QuoteManager(options);
 const posted: SentQuote[] = [];
 const troubles: unknown[] = [];
 manager.onEvent((event) => {
@@ -70,3 +72,21 @@ await t.test('after close nothing is offered', async (t) => {
   await manager.close();
   t.strictSame((await client.rest.orders({ provider: maker.address, taker: taker.address })).validQuotes, []);
 });
+
+await t.test(
+  'a live quote of an earlier life, in a pool that has no contract yet, does not stop its looks',
+  async (t) => {
+    const key = { ...poolKey, strike: 2n * poolKey.strike };
+    const early = { ...(await market.poolAddress(key)), poolKey: { ...key, strike: key.strike.toString() } };
+    const terms = { side: 'ask', price: publicPrice, size: ONE } as const;
+    const { posted: earlyQuote } = await client.signQuote(account, early, terms);
+    t.equal((await client.rest.postQuotes([earlyQuote])).created.length, 1);
+    const later = new QuoteManager(options);
+    const seen: unknown[] = [];
+    later.onEvent((event) => seen.push(event));
+    later.setTarget(early, { ask: { price: publicPrice, size: ONE } });
+    await later.start();
+    t.strictSame(seen, []);
+    await t.rejects(later.close(0), { name: 'QuotesLeftError' });
+  },
+);

@@ -1,4 +1,4 @@
-import { type Hex, zeroAddress } from 'viem';
+import { BaseError, ContractFunctionZeroDataError, type Hex, zeroAddress } from 'viem';
 import { getBlock, readContract } from 'viem/actions';
 import type { OrderbookQuote, PoolKeyJson, PostedQuoteJson } from '../../wire/orderbook.js';
 import type { SideText } from '../../wire/primitives.js';
@@ -245,14 +245,14 @@ export class QuoteManager {
       }
       const due = ledger.due(this.#head).slice(0, READS_AT_ONCE);
       const amounts = await Promise.all(
-        due.map(({ poolAddress, quoteId }) =>
+        due.map(async ({ poolAddress, quoteId }) =>
           readContract(wallet, {
             address: poolAddress,
             abi: tradedPoolAbi,
             functionName: 'getQuoteOBFilledAmount',
             args: [address, quoteId],
             blockNumber: final.number,
-          }),
+          }).catch(noneWhereNotDeployed),
         ),
       );
       const filled = new Map(due.map(({ quoteId }, index) => [quoteId, amounts[index] ?? 0n]));
@@ -420,4 +420,10 @@ function keyText({ base, quote, oracleAdapter, strike, maturity, isCallPool }: P
 
 function max(a: bigint, b: bigint): bigint {
   return a > b ? a : b;
+}
+
+/** Nobody fills a quote before its pool is deployed: there is no contract then, and no data in its answer. */
+function noneWhereNotDeployed(error: unknown): bigint {
+  if (error instanceof BaseError && error.walk((cause) => cause instanceof ContractFunctionZeroDataError)) return 0n;
+  throw error;
 }
