@@ -38,7 +38,7 @@ export class TakerAccess {
     return scopes?.includes('operator') === true && this.#operator()?.toLowerCase() === lower;
   }
 
-  /** The takers whose private quotes the viewer may see; null: all. */
+  /** The addresses whose private quotes the viewer may see, as their taker or their provider; null: all. */
   shownTo(viewer: Viewer): readonly Hex[] | null {
     if (this.maySee(viewer, '*')) return null;
     const operator = this.#operator()?.toLowerCase() as Hex | undefined;

@@ -51,8 +51,8 @@ async function accountOf({ target, values, io }: TerminalSession): Promise<Priva
   return privateKeyToAccount(account.privateKey);
 }
 
-/** Signs in where the service shows what is private to a taker to proven takers alone, and the key has not proven it. */
-async function proveTaker({ client }: TerminalSession, account: PrivateKeyAccount): Promise<void> {
+/** Signs in where the service shows what is private to those alone that it concerns, and the key has not proven the account. */
+async function proveAccount({ client }: TerminalSession, account: PrivateKeyAccount): Promise<void> {
   const taker = account.address;
   try {
     // No pool has that address: the answer is an empty list, or the refusal.
@@ -174,7 +174,7 @@ export const rfqCommand = terminalCommand(
     const waitMs = seconds(values.get('wait') ?? '5') * 1000;
     const account = await accountOf(session);
     const taker = account.address;
-    await proveTaker(session, account);
+    await proveAccount(session, account);
     const { poolAddress } = await findInstrument(client, name);
     const quotes = client.followQuotes({ poolAddress, side, taker });
     await liveInTime(quotes.whenLive());
@@ -223,7 +223,7 @@ export const fillCommand = terminalCommand(
     const limitPrice = amount(values.get('limit'), '--limit');
     const account = await accountOf(session);
     const trader = await traderOf(session, account);
-    await proveTaker(session, account);
+    await proveAccount(session, account);
     const pool = await findInstrument(client, name);
     const plan = await trader.plan(pool, { side, size, limitPrice });
     if (session.switches.has('dry-run')) {
@@ -306,11 +306,13 @@ export const cancelCommand = terminalCommand(
     more: { all: 'All quotes of the account, or those for one option.', ...ACCOUNT_FLAGS, ...CHAIN_FLAGS },
     switches: ['all'],
     about:
-      'Sends a transaction for each pool. No one can fill a quote once its cancellation is mined. Withdrawn quotes are cancelled when they are named. Where privacy is proven, private quotes take a key with the scope takers:all.',
+      'Sends a transaction for each pool. No one can fill a quote once its cancellation is mined. Withdrawn quotes are cancelled when they are named. Where privacy is proven, the account signs in.',
   },
   async (session) => {
     const { isJson, io } = session;
-    const trader = await traderOf(session);
+    const account = await accountOf(session);
+    await proveAccount(session, account);
+    const trader = await traderOf(session, account);
     const transactions = session.switches.has('all')
       ? await trader.cancelAll(await ofOption(session))
       : await cancelNamed(session, trader);

@@ -190,7 +190,7 @@ export function orderbookRoutes(
   }
 
   function shownTo(caller: Caller, { valid, invalid, next }: OrdersFound): OrdersFound {
-    const isShown = ({ quote }: Order): boolean => takers.maySee(caller, quote.taker);
+    const isShown = ({ quote }: Order): boolean => takers.maySeeQuote(caller, quote);
     return { valid: valid.filter(isShown), invalid: invalid.filter(isShown), next };
   }
 

@@ -188,10 +188,11 @@ type FoundState = Extract<PastState, { readonly type: 'STATE' }>;
 
 const UNKNOWN_FILLS = { filledSize24h: null };
 
-/** Without the private quotes of other takers than these; null: with all. */
+/** Without private quotes that are neither for nor by one of these; null: with all. */
 function shownOf({ valid, invalid, next }: OrdersFound, takers: readonly Hex[] | null): OrdersFound {
   if (takers === null) return { valid, invalid, next };
-  const isShown = ({ quote }: Order): boolean => !isPrivate(quote) || takers.includes(quote.taker);
+  const isShown = ({ quote }: Order): boolean =>
+    !isPrivate(quote) || takers.includes(quote.taker) || takers.includes(quote.provider);
   return { valid: valid.filter(isShown), invalid: invalid.filter(isShown), next };
 }
 

@@ -23,7 +23,7 @@ export interface HistoryRequest {
   readonly quoteId: Hex;
   /** Null: from the oldest event that is kept. */
   readonly afterSeq: number | null;
-  /** Takers whose private quotes may be shown; null: every taker. */
+  /** Addresses whose private quotes may be shown, as taker or as provider; null: every one. */
   readonly takers: readonly Hex[] | null;
   /** Most events of the answer. */
   readonly limit: number;
@@ -35,7 +35,7 @@ export type StateQuery =
   | {
       readonly type: 'ORDERS';
       readonly query: OrdersQuery;
-      /** Takers whose private quotes may be shown; null: every taker. */
+      /** Addresses whose private quotes may be shown, as taker or as provider; null: every one. */
       readonly takers: readonly Hex[] | null;
       readonly isPage: boolean;
       readonly fields: 'instrument' | null;

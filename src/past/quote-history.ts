@@ -9,7 +9,7 @@ export interface QuoteSearch {
   readonly quoteId: Hex;
   /** Null: from the oldest event that is kept. */
   readonly afterSeq: number | null;
-  /** Takers whose private quotes are found; null: every taker. A private quote of another is as one that never was. */
+  /** Addresses whose private quotes are found, as taker or as provider; null: every one. Others are as ones that never were. */
   readonly takers: readonly Hex[] | null;
   /** Most events that are found at once. */
   readonly limit: number;
@@ -90,7 +90,9 @@ async function searchLog(
 
 /** Trades are shown: they are facts of the chain. */
 function isHidden(event: EngineEvent, takers: readonly Hex[]): boolean {
-  return 'order' in event && isPrivate(event.order.quote) && !takers.includes(event.order.quote.taker);
+  if (!('order' in event) || !isPrivate(event.order.quote)) return false;
+  const { taker, provider } = event.order.quote;
+  return !takers.includes(taker) && !takers.includes(provider);
 }
 
 /** The quote that the event is of; null: it is of none. */

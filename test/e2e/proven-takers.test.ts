@@ -799,13 +799,17 @@ await t.test('a maker that has proven its address lists all its quotes, as of th
   const ofMaker = await known(key);
   const own = `/orders?chainId=${chainId}&provider=${makerAddress}&taker=*`;
   const paths = [own, ...pasts.map((past) => `${own}&${past}`)];
+  const byId = `/orders?quoteIds=${hidden.quoteId}`;
+  const byIds = [byId, ...pasts.map((past) => `${byId}&${past}`)];
+  const idsOf = async (path: string): Promise<string[]> =>
+    ((await ofMaker.get(path)).body as unknown as OrdersResponse).validQuotes.map(({ quoteId }) => quoteId);
+  const history = async () => (await ofMaker.get(`/quotes/${hidden.quoteId}/history`)).body.events;
+  for (const path of byIds) t.strictSame(await idsOf(path), [], path);
+  t.strictSame(await history(), []);
   for (const path of paths) t.match(await ofMaker.get(path), { status: 403, body: { message: /takers:all/ } }, path);
   await signIn(ofMaker, 'key', privateKeyToAccount(market.maker.privateKey));
-  for (const path of paths) {
-    const { body } = await ofMaker.get(path);
-    const ids = (body as unknown as OrdersResponse).validQuotes.map(({ quoteId }) => quoteId);
-    t.ok(ids.includes(hidden.quoteId), path);
-  }
+  for (const path of [...paths, ...byIds]) t.ok((await idsOf(path)).includes(hidden.quoteId), path);
+  t.match(await history(), [{ type: 'POSTED' }]);
   const ofOther = `/orders?chainId=${chainId}&provider=${operatorAddress}&taker=*`;
   t.match(await ofMaker.get(ofOther), { status: 403 });
 });
