@@ -34,6 +34,15 @@ export class ContractRefusedError extends Error {
   }
 }
 
+/** There is no contract at the address, such as that of a pool before it is deployed. Nothing was sent. */
+export class NoContractError extends Error {
+  override readonly name = 'NoContractError';
+
+  constructor(address: Hex) {
+    super(`There is no contract at ${address}`);
+  }
+}
+
 /** The account holds nothing that could be exercised or settled. Nothing was sent. */
 export class NothingHeldError extends Error {
   override readonly name = 'NothingHeldError';

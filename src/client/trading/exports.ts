@@ -4,6 +4,7 @@ export {
   ContractRefusedError,
   FeedNotLiveError,
   NotEnoughMeansError,
+  NoContractError,
   NothingHeldError,
   NotMinedError,
   NotShownError,

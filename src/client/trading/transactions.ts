@@ -11,9 +11,9 @@ import {
   type Transport,
   type WalletClient,
 } from 'viem';
-import { getTransactionReceipt, simulateContract, writeContract } from 'viem/actions';
+import { getCode, getTransactionReceipt, simulateContract, writeContract } from 'viem/actions';
 import type { ClientClock } from '../ports.js';
-import { ContractRefusedError, NotMinedError, RevertedError } from './errors.js';
+import { ContractRefusedError, NoContractError, NotMinedError, RevertedError } from './errors.js';
 
 /** A viem wallet client with an account and a chain. It also reads: its transport is a node of the settlement chain. */
 export type TradingWallet = WalletClient<Transport, Chain, Account>;
@@ -43,7 +43,10 @@ export class Transactions {
     private readonly timeouts: MinedIn,
   ) {}
 
-  /** Rejects with ContractRefusedError before anything is sent, with NotMinedError or RevertedError afterwards. */
+  /**
+   * Rejects with ContractRefusedError or NoContractError before anything is sent, with NotMinedError or RevertedError
+   * afterwards.
+   */
   async send(call: Call): Promise<TransactionReceipt> {
     const hash = this.#sent.then(() => this.#submit(call));
     this.#sent = hash.catch(() => undefined);
@@ -52,12 +55,15 @@ export class Transactions {
 
   async #submit(call: Call): Promise<Hex> {
     const { wallet } = this;
-    const { request } = await simulateContract(wallet as Client<Transport, Chain>, {
-      ...call,
-      account: wallet.account,
-    }).catch((error: unknown) => {
-      throw refusal(error);
-    });
+    const simulated = simulateContract(wallet as Client<Transport, Chain>, { ...call, account: wallet.account });
+    // A call of an address without code succeeds, and does nothing.
+    const [code, { request }] = await Promise.all([
+      getCode(wallet, { address: call.address }),
+      simulated.catch((error: unknown) => {
+        throw refusal(error);
+      }),
+    ]);
+    if (code === undefined) throw new NoContractError(call.address);
     return writeContract(wallet, request as Parameters<typeof writeContract>[1]);
   }
 
