@@ -96,7 +96,7 @@ export class HistoryView {
     } catch (error) {
       // The oldest state has moved on: the next answer asks for it again.
       this.#oldestMs = null;
-      if (pool === this.#pool) this.#show(null, `No past: ${problemText(error)}`);
+      if (pool === this.#pool && place === this.#slider.value) this.#show(null, `No past: ${problemText(error)}`);
     }
     this.#isReading = false;
     if (Number(this.#slider.value) !== PLACES && place !== this.#slider.value) void this.#read();

@@ -42,14 +42,20 @@ export class Notices {
     this.say(`${who} ${wish}. Answer in the makers' inbox.`);
   }
 
-  /** Shows a notice, for a while or until it is closed. */
+  /** Shows a notice until it is closed, or for a while and as long as the pointer or the keyboard is on it. */
   say(text: string): void {
     const close = create('button', '', 'Close');
     close.type = 'button';
     const notice = create('div', '', create('span', '', text), close);
-    const remove = (): void => notice.remove();
-    close.addEventListener('click', remove);
-    setTimeout(remove, SHOWN_MS);
+    const lookAgain = (): void => {
+      if (notice.matches(':hover, :focus-within')) timer = setTimeout(lookAgain, SHOWN_MS);
+      else notice.remove();
+    };
+    let timer = setTimeout(lookAgain, SHOWN_MS);
+    close.addEventListener('click', () => {
+      clearTimeout(timer);
+      notice.remove();
+    });
     this.#list.prepend(notice);
     for (const old of [...this.#list.children].slice(SHOWN)) old.remove();
   }

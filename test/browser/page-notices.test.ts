@@ -160,6 +160,27 @@ await withPage(async ({ browser, service, maker }) => {
     });
   });
 
+  await t.test('a notice goes after a while, and not while it is in use', async (t) => {
+    const pool = untouched();
+    await inPage(t, browser, { service, options: { viewport: DESKTOP }, pool }, async (page) => {
+      await page.clock.install();
+      await page.reload();
+      await page.waitForSelector('#pool[aria-busy=false]');
+      await connect(page, MAKER);
+      await maker.ask(pool, ONE / 20n, ONE);
+      await maker.fill(pool, ONE / 4n);
+      await until(page, '#notices', '0.75 left.');
+      await maker.fill(pool, ONE / 2n);
+      await until(page, '#notices', '0.25 left.');
+      await page.focus('#notices > div:last-child button');
+      await page.clock.runFor(16_000);
+      t.match(await notices(page), [/0\.75 left\.$/]);
+      await page.focus('#wallet');
+      await page.clock.runFor(16_000);
+      t.strictSame(await notices(page), []);
+    });
+  });
+
   await t.test('quotes that have expired', async (t) => {
     const pool = untouched();
     await maker.ask(pool, ONE / 20n, ONE);

@@ -357,6 +357,21 @@ await withPage(
         await until(page, best, '0.05000');
         await page.click('#chain-rows tr:first-child td[data-side=bid] button');
         t.equal(await page.textContent('#history-text'), 'live', 'another option begins in the present');
+
+        let refuse = (): void => undefined;
+        const asked = page.waitForRequest(/asOfTime=/);
+        await page.route(/asOfTime=/, async (route) => {
+          await new Promise<void>((resolve) => (refuse = resolve));
+          await route.fulfill({ status: 503, json: { message: 'The chains have not been reached yet' } });
+        });
+        await slideTo(before);
+        await asked;
+        await page.press('#history-at', 'End');
+        const refused = page.waitForResponse(/asOfTime=/);
+        refuse();
+        await refused;
+        await page.evaluate(() => new Promise((resolve) => setTimeout(resolve)));
+        t.equal(await page.textContent('#history-text'), 'live', 'a refusal that comes late says nothing');
       });
     });
 
