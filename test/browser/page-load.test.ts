@@ -67,8 +67,9 @@ await withPage(async ({ browser, service, maker, call }) => {
     t.ok(growth < HEAP_GROWTH_BYTES, `the heap is flat: ${growth} bytes more in the second half`);
     t.equal(feed.filters, 0, 'every message was the next one');
     t.strictSame(problems, []);
+    feed.quote(987_654n * ONE);
     // The page has drawn what came last.
-    await page.waitForFunction(() => document.querySelectorAll('#tape-rows tr:last-child td')[1]?.textContent !== '');
+    await until(page, '#tape-rows tr:first-child', '987.6k');
   });
 });
 

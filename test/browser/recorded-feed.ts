@@ -8,6 +8,7 @@ interface Message {
   readonly key?: string;
   readonly seq?: number;
   readonly prevSeq?: number;
+  readonly body?: object;
 }
 
 const EVENTS: ReadonlySet<string> = new Set(['POST_QUOTE', 'FILL_QUOTE', 'REMOVE_QUOTE']);
@@ -100,6 +101,14 @@ export class RecordedFeed {
         return (sent * 1000) / (performance.now() - beganMs);
       },
     };
+  }
+
+  /** Sends the newest quote of the record once more, as one for so many 1e-18 contracts. */
+  quote(size: bigint): void {
+    const entry = this.#record.findLast(({ message }) => message.type === 'POST_QUOTE');
+    if (entry === undefined) throw new Error('no quote was recorded');
+    const body = { ...entry.message.body, size: `${size}`, fillableSize: `${size}` };
+    entry.to.send(JSON.stringify({ ...this.#numbered(entry.message), body }));
   }
 
   close(): void {
