@@ -6,6 +6,7 @@ import { CallClient, type CallHandlers, CallServer, NoLeader } from '../../src/c
 import type { ClusterConnection } from '../../src/cluster/connection.js';
 import { LeaderValues } from '../../src/cluster/kept-values.js';
 import { systemClock, systemRandom } from '../../src/system/clock.js';
+import { until } from '../until.js';
 import { connectTo, natsServers } from './nats-servers.js';
 
 const TERM = 7;
@@ -60,6 +61,22 @@ async function callsOf(t: Test, options: Options): Promise<CallClient> {
   });
 }
 
+/** Counts what a client sends. */
+function counted(): { readonly request: NonNullable<Options['request']>; readonly count: number } {
+  let count = 0;
+  return {
+    get count() {
+      return count;
+    },
+    request:
+      (send) =>
+      (...args) => {
+        count += 1;
+        return send(...args);
+      },
+  };
+}
+
 t.test('a call whose answer is lost with a connection is sent again, and carried out once', async (t) => {
   let carriedOut = 0;
   let sent = 0;
@@ -90,14 +107,15 @@ t.test('an answer says the engine time of the leader, before the caller has it',
 
 t.test('a call that takes longer than the time after which it is sent again is carried out once', async (t) => {
   let carriedOut = 0;
+  const sendings = counted();
   const handlers = {
     async slow() {
       carriedOut += 1;
-      await pause(4 * RESEND_MS);
+      await until(() => sendings.count === 3);
       return 'done';
     },
   };
-  const calls = await callsOf(t, { handlers });
+  const calls = await callsOf(t, { handlers, request: sendings.request });
   t.equal(await calls.call('slow', [], REPEATABLE), 'done');
   t.equal(carriedOut, 1);
 });
@@ -127,16 +145,17 @@ t.test('a call that a busy leader refuses is sent again until it is taken', asyn
 t.test('a call under way is carried out once, however many calls are answered meanwhile', async (t) => {
   let carriedOut = 0;
   let end: () => void = () => undefined;
+  const sendings = counted();
   const handlers = {
     slow: () => new Promise<number>((resolve) => (end = () => resolve((carriedOut += 1)))),
     add: (...args: number[]) => Promise.resolve((args[0] ?? 0) + 1),
   };
-  const calls = await callsOf(t, { handlers, maxCalls: 2 });
+  const calls = await callsOf(t, { handlers, maxCalls: 2, request: sendings.request });
   const slow = calls.call('slow', [], REPEATABLE);
   for (const n of [1, 2, 3]) t.equal(await calls.call('add', [n], REPEATABLE), n + 1);
   const endFirst = end;
-  // It is sent again meanwhile.
-  await pause(2 * RESEND_MS);
+  const before = sendings.count;
+  await until(() => sendings.count >= before + 2);
   t.equal(end, endFirst, 'and was not begun again');
   end();
   t.equal(await slow, 1);
