@@ -11,6 +11,7 @@ import { ChainCursor, type CursorOptions } from '../chain/follow/cursor.js';
 import { DeploymentDryRun } from '../chain/follow/deployment-dry-run.js';
 import { EarlyEvents } from '../chain/follow/early-events.js';
 import { BookFollower } from '../chain/follow/follower.js';
+import { HeadTimestamps } from '../chain/follow/head-timestamps.js';
 import { HeardHeads } from '../chain/follow/heard-heads.js';
 import { HeadWatch } from '../chain/follow/head-watch.js';
 import { LogWindow, type WatchedLogs } from '../chain/follow/log-window.js';
@@ -129,19 +130,23 @@ export function openChains(options: ChainsOptions): Chains {
 
   function headListener(role: ChainRole) {
     let lastHash: Hex | null = null;
-    let newestTimestamp = 0;
+    const second = secondReader(options, role);
+    const timestamps = new HeadTimestamps(
+      clock,
+      limits.headLeapMs,
+      (blockNumber) => second.block(blockNumber),
+      options.onSettlementTime,
+    );
     return {
       onAsk: () => health[role].onAsk(),
-      onHead(head: BlockHead): void {
+      async onHead(head: BlockHead): Promise<void> {
         health[role].onHead(head);
-        if (head.hash === lastHash) return;
-        lastHash = head.hash;
-        wallets?.[role].onHead();
-        balances?.[role].onHead();
-        // A block that was seen before says nothing of how much time has passed since.
-        if (role !== 'settlement' || head.timestamp <= newestTimestamp) return;
-        newestTimestamp = head.timestamp;
-        options.onSettlementTime(head.timestamp);
+        if (head.hash !== lastHash) {
+          lastHash = head.hash;
+          wallets?.[role].onHead();
+          balances?.[role].onHead();
+        }
+        if (role === 'settlement') await timestamps.add(head);
       },
       onLag: () => rpc[role].preferAnother?.(),
       onReorg({ blockNumber }: BlockId): void {
@@ -213,17 +218,22 @@ function heardHeads({ clock, limits }: ChainsOptions): HeardHeads {
   return new HeardHeads(clock, { checkMs: limits.chainSilenceMs / 2, lagMs: limits.lowerHeadMs });
 }
 
+/** Asks another node than the one that is read, where there is one. */
+function secondReader({ rpc, limits }: ChainsOptions, role: ChainRole): ChainReader {
+  const ofRole = rpc[role];
+  return new ChainReader(
+    { request: (args) => ofRole.requestFromAnother?.(args) ?? ofRole.request(args) },
+    null,
+    multicallLimits(limits),
+  );
+}
+
 /** The logs of the blocks near each chain's head. */
 function openWindows(options: ChainsOptions, readers: OfRoles<ChainReader>, health: OfRoles<ChainHealth>) {
   const { profile, rpc, book, clock, limits, readSoFar } = options;
   const { poolFactory, orderbookStream } = profile.contracts;
   const open = (role: ChainRole, watched: WatchedLogs): LogWindow => {
-    const ofRole = rpc[role];
-    const second = new ChainReader(
-      { request: (args) => ofRole.requestFromAnother?.(args) ?? ofRole.request(args) },
-      null,
-      multicallLimits(limits),
-    );
+    const second = secondReader(options, role);
     const { trail, isPartial } = resumeFrom(readSoFar.position(role), readSoFar.trail(role));
     return new LogWindow(
       readers[role],

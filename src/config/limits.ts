@@ -359,6 +359,11 @@ export const limits = {
    * what it is asked, another is asked.
    */
   lowerHeadMs: 3_000,
+  /**
+   * How far the timestamp of a settlement block may leap ahead of the time that has passed. One further ahead counts
+   * once another node gives the block the same one, or a later block shows it, too.
+   */
+  headLeapMs: 60_000,
   /** How long the newest blocks are read again with each look, on a chain that makes no more of them. */
   rereadMs: 10_000,
   /**

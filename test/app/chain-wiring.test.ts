@@ -1,5 +1,6 @@
 import pino from 'pino';
 import t from 'tap';
+import { numberToHex } from 'viem';
 import { type FollowedChainsParts, openFollowedChains } from '../../src/app/chain-wiring.js';
 import type { ServiceOptions } from '../../src/app/service-options.js';
 import { RpcUnreachable } from '../../src/chain/rpc/rpc-errors.js';
@@ -39,6 +40,33 @@ for (const [what, method] of [
     });
   });
 }
+
+t.test('one wrong timestamp of a head expires nothing', async (t) => {
+  const proxy = await RpcProxy.open(market.chain.rpcUrl);
+  t.teardown(() => proxy.close());
+  const settlement = httpRpc([proxy.url]);
+  await MarketBook.isolated(market, { rpc: { settlement } }, async (book) => {
+    const offer = await market.sign(call);
+    await book.publish(offer);
+    await book.upToDate();
+    let wrong = 0;
+    const aYearOn = (block: unknown) => {
+      wrong += 1;
+      const { timestamp } = block as { readonly timestamp: string };
+      return { ...(block as object), timestamp: numberToHex(Number(timestamp) + 365 * 24 * 3600) };
+    };
+    proxy.trick = ({ method, params: [block] }) =>
+      method === 'eth_getBlockByNumber' && block === 'latest' ? { rewrite: aYearOn } : 'PASS';
+    await market.client.mine({ blocks: 1 });
+    await book.following.until(() => wrong >= 3);
+    proxy.trick = () => 'PASS';
+    await market.client.mine({ blocks: 1 });
+    await book.upToDate();
+    t.equal(book.fillable(offer), ONE);
+    const days = (book.following.time.nowMs() / 1000 - (await market.now())) / (24 * 3600);
+    t.ok(days < 1, `${days} days ahead`);
+  });
+});
 
 t.test('where each chain has a node that refuses, each comes to the other one of its own', async (t) => {
   const refusing = await RpcProxy.open(market.chain.rpcUrl);

@@ -23,7 +23,7 @@ export function cursorOn(chain: ScriptedChain, options: Partial<CursorOptions> =
   const all = { ...OPTIONS, firstBlock: () => Promise.resolve(10), ...options };
   const listener: CursorListener = {
     onAsk: () => undefined,
-    onHead: ({ number }) => heads.push(number),
+    onHead: ({ number }) => void heads.push(number),
     onLag: () => lags++,
     onReorg: (ancestor) => reorgs.push(ancestor),
     onRead: () => reads++,

@@ -37,8 +37,8 @@ export interface CursorStart {
 export interface CursorListener {
   /** A node is about to be asked for its head. */
   onAsk(): void;
-  /** Every head that a node answers with, also one seen before. */
-  onHead(head: BlockHead): void;
+  /** Every head that a node answers with, also one seen before. The reading goes on once it resolves. */
+  onHead(head: BlockHead): void | Promise<void>;
   /** The node shows a lower head than it did, lacks a block that was read, or shows another chain altogether. */
   onLag(): void;
   /** The chain dropped the blocks that were read after this one. Called again until the book has taken the reorg. */
@@ -114,14 +114,14 @@ export class ChainCursor {
 
   /** Asks the node where the subscription does not say what the newest block is. */
   async poll(): Promise<CursorStep> {
-    const heardStep = this.#heardStep();
+    const heardStep = await this.#heardStep();
     if (heardStep !== null) return heardStep;
     this.listener.onAsk();
     const head = await this.reader.head();
     this.#turn = this.reader.turn;
     this.heard?.check(head);
     const newer = this.heard?.aheadOf(head) ?? null;
-    this.listener.onHead(newer ?? head);
+    await this.listener.onHead(newer ?? head);
     if (newer !== null) return { type: 'IDLE' };
     const target = await this.#target(head);
     this.#newest = target;
@@ -201,7 +201,7 @@ export class ChainCursor {
   }
 
   /** Null where the node has to be asked. */
-  #heardStep(): CursorStep | null {
+  async #heardStep(): Promise<CursorStep | null> {
     const { heard } = this;
     const position = this.position;
     if (heard === null || position === null || !heard.isCurrent) return null;
@@ -209,7 +209,7 @@ export class ChainCursor {
     const newest = heads?.at(-1);
     if (heads === null) return null;
     if (newest === undefined) return this.#idle();
-    this.listener.onHead(newest);
+    await this.listener.onHead(newest);
     const confirmed = heads.slice(0, Math.max(0, heads.length - this.options.confirmations));
     const target = confirmed.at(-1);
     if (target === undefined) return this.#idle();
