@@ -122,7 +122,7 @@ export class InboxView {
       [
         name,
         `${side === 'ask' ? 'wants to buy' : 'wants to sell'} ${contracts(size)}`,
-        isAnonymous ? 'anonymous' : shortAddress(taker),
+        isAnonymous ? 'anonymous; answers are public' : shortAddress(taker),
         until,
         state,
         price,
@@ -190,13 +190,14 @@ export class InboxView {
     }
     const pool = this.#parts.market.pool(received.poolAddress);
     const poolKey = pool === undefined ? undefined : this.#parts.market.poolKey(pool);
-    if (client === null || pool === undefined || poolKey === undefined) return;
     const { side, size, taker, price: typed, state } = received;
+    if (client === null) return;
+    if (pool === undefined || poolKey === undefined) return void setText(state, 'the pool is not known yet: try again');
     // A second press would sign and place a second quote.
     if (received.isBusy) return;
     const price = normalizedPrice(pool, typed.value, side);
     if (price === null || price === 0n || price > 10n ** 18n) {
-      setText(state, 'needs a price');
+      setText(state, (price ?? 0n) === 0n ? 'needs a price' : 'the price is above what a contract can be worth');
       return typed.focus();
     }
     setText(state, 'waiting…');

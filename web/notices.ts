@@ -77,7 +77,7 @@ function whatHappened(event: QuoteEvent): string | null {
     case 'UNDO_QUOTE':
       return event.valid ? 'is back: a reorg took back what had happened to it.' : 'is gone: a reorg took it back.';
     case 'WITHDRAW_QUOTE':
-      return `was withdrawn: ${words(event.reason)}.`;
+      return `was withdrawn: ${words(event.reason)}. “Restore” under “Account” shows it again.`;
     case 'RESTORE_QUOTE':
       return 'is shown again.';
     case 'POST_QUOTE':

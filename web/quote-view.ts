@@ -1,4 +1,11 @@
-import type { Hex, OrderbookClient, Pool, PoolKey, SignedQuote } from 'quotebook/client';
+import {
+  type Hex,
+  type OrderbookClient,
+  type Pool,
+  type PoolKey,
+  type SignedQuote,
+  ZERO_ADDRESS,
+} from 'quotebook/client';
 import { contracts, parseDecimal, plainDecimal } from './amounts.js';
 import { ANY_AMOUNT, approveCall } from './contract-calls.js';
 import { words } from './display.js';
@@ -81,10 +88,10 @@ export class QuoteView {
     for (const button of [this.#button, this.#approve]) hold(button, this.#isBusy);
   }
 
-  /** Prepares the answer to a request of the pool that is open. */
+  /** Prepares the answer to a request of the pool that is open; one to an anonymous taker is public. */
   answer({ side, size, taker }: RequestedQuote): void {
     this.#inputs[side].size.value = plainDecimal(size);
-    this.#for(taker);
+    this.#for(taker === ZERO_ADDRESS ? null : taker);
     this.#inputs[side].price.focus();
   }
 

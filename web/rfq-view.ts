@@ -318,13 +318,22 @@ export class RfqView {
       const from = provider === null ? 'vault' : shortAddress(provider);
       return tableRow(
         `${provider ?? 'vault'} ${kind} ${price}`,
-        [String(i + 1), from, kind, this.#priceCell(pool, price, rfq.side), contracts(size)],
+        [
+          String(i + 1),
+          from,
+          provider === null ? 'to compare' : kind,
+          this.#priceCell(pool, price, rfq.side),
+          contracts(size),
+        ],
         provider === null ? [] : [['Accept', () => void this.#while(() => this.#acceptOffer(rfq, pool, offer))]],
       );
     });
     setText(byId('offers-title'), `Offers for ${nameOf(pool)}, ${premiumToken(pool)} per contract`);
     const isDone = this.#left(rfq) === 0n;
-    fillRows(byId('offers-rows'), rows, isDone ? 'All of it is filled.' : 'No offers yet. Makers see the request.');
+    const waiting = isLive(rfq)
+      ? 'No offers yet. Makers see the request.'
+      : 'No offers. The request has ended: ask again.';
+    fillRows(byId('offers-rows'), rows, isDone ? 'All of it is filled.' : waiting);
     this.#hold();
     const covered = cover.legs.filter((leg) => leg.covered !== '0');
     const isWhole = cover.legs.every(({ shortfall }) => shortfall === '0');
@@ -360,7 +369,7 @@ export class RfqView {
     const [own, open, vault] = await Promise.all([
       client.rest.rfqQuotes({ poolAddress, side, taker }),
       client.rest.quotes({ poolAddress, side, size }),
-      this.#vaultPrice(client, pool, side, this.#left(rfq)),
+      isLive(rfq) ? this.#vaultPrice(client, pool, side, this.#left(rfq)) : null,
     ]);
     const quoted = (kind: Offer['kind']) => (quote: OrderbookQuote) => {
       const { provider, price, fillableSize } = quote;

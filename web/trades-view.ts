@@ -136,11 +136,11 @@ export class TradesView {
         this.#link(txHash),
       ]);
     });
-    const isMine = this.#filter === 'Mine';
+    const none = this.#filter === 'Mine' ? 'This wallet has not traded yet.' : 'Nothing was traded yet.';
     const advice =
-      isMine && this.#wallet === null
+      this.#filter === 'Mine' && this.#wallet === null
         ? 'Connect a wallet to see its trades.'
-        : 'Nothing was traded yet. Take a size beside the book.';
+        : `${none} Take a size beside the book.`;
     fillRows(byId('trades-rows'), rows, advice);
   }
 

@@ -104,7 +104,12 @@ export class Wallet implements QuoteSigner, WithdrawalSigner {
 /** Asks a wallet that is on another chain to change. Rejects when it stays there. */
 async function switchTo(provider: Provider, chainId: string): Promise<void> {
   if (await isOn(provider, chainId)) return;
-  await provider.request({ method: 'wallet_switchEthereumChain', params: [{ chainId: hexOf(chainId) }] });
+  try {
+    await provider.request({ method: 'wallet_switchEthereumChain', params: [{ chainId: hexOf(chainId) }] });
+  } catch (error) {
+    if ((error as { readonly code?: unknown } | null)?.code !== UNKNOWN_CHAIN) throw error;
+    throw new Error(`The wallet does not know chain ${chainId}: add it there, then try again`, { cause: error });
+  }
   await requireChain(provider, chainId);
 }
 
@@ -122,6 +127,9 @@ async function isOn(provider: Provider, chainId: string): Promise<boolean> {
 function hexOf(chainId: string): Hex {
   return `0x${BigInt(chainId).toString(16)}`;
 }
+
+/** EIP-3326: the chain was not added to the wallet. */
+const UNKNOWN_CHAIN = 4902;
 
 /** Of an EIP-712 domain, in their order; that of withdrawals has no contract. */
 const DOMAIN_FIELDS = [

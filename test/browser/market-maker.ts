@@ -78,11 +78,16 @@ export class MarketMaker {
     return this.#request({ poolAddress }, size);
   }
 
-  /** A request that is followed until it ends; `validUntil`: Unix seconds; `makers`: who alone hear of it. */
-  async openRfq({ poolAddress }: Pool, size: bigint, validUntil: number, makers?: Hex[]): Promise<void> {
+  /** A request that is followed until it ends; `validUntil`: Unix seconds; `terms`: makers who alone hear of it. */
+  async openRfq(
+    { poolAddress }: Pool,
+    size: bigint,
+    validUntil: number,
+    terms: { readonly makers?: Hex[]; readonly anonymous?: boolean } = {},
+  ): Promise<void> {
     const taker = this.#service.chain.accounts[4]?.address ?? '0x';
     const legs = [{ poolAddress, side: 'ask' as const, size: size.toString() }];
-    await this.#client.rest.openRfq({ taker, validUntil, legs, ...(makers && { makers }) });
+    await this.#client.rest.openRfq({ taker, validUntil, legs, ...terms });
   }
 
   /** With the addresses of the key in the letter case that a taker happens to write them in. */

@@ -172,6 +172,22 @@ await withPage(async ({ browser, service, maker, call }) => {
     });
   });
 
+  await t.test('a wallet that does not know the chain is said to need it', async (t) => {
+    await inPage(t, browser, { service, options, pool: call }, async (page) => {
+      await page.evaluate(() => {
+        const answers: Record<string, unknown> = { eth_requestAccounts: ['0x' + '12'.repeat(20)], eth_chainId: '0x1' };
+        const request = ({ method }: { readonly method: string }): Promise<unknown> =>
+          method in answers
+            ? Promise.resolve(answers[method])
+            : Promise.reject(Object.assign(new Error('Unrecognized chain ID "0x66eed".'), { code: 4902 }));
+        Object.assign(globalThis, { ethereum: { request } });
+      });
+      await page.click('#wallet');
+      await page.getByRole('button', { name: 'Browser wallet' }).click();
+      await until(page, '#wallets-problem', 'The wallet does not know chain 421613: add it there, then try again');
+    });
+  });
+
   await t.test('a second press of "Answer" while the wallet is asked places no second quote', async (t) => {
     await inPage(t, browser, { service, options, pool: call }, async (page) => {
       await connect(page, MAKER);

@@ -60,7 +60,7 @@ await withPage(async ({ browser, service, maker, call, put }) => {
       await connect(page, TAKER);
       t.strictSame(await listed(2), [ofPut, ofCall]);
       await connect(page, STRANGER);
-      await listed(0);
+      await until(page, '#trades-rows', 'This wallet has not traded yet. Take a size beside the book.');
     });
   });
 

@@ -54,6 +54,22 @@ await withPage(async ({ browser, service, maker, put }) => {
     });
   });
 
+  await t.test('an answer to an anonymous request is said to be public', async (t) => {
+    await inPage(t, browser, { service, options, pool: put }, async (page) => {
+      await maker.openRfq(put, 4n * ONE, Math.floor(Date.now() / 1000) + 593, { anonymous: true });
+      await until(page, '#requests-rows', 'wants to buy 4.00');
+      const row = page.locator('#requests-rows tr', { hasText: 'wants to buy 4.00' });
+      t.match(await row.textContent(), /anonymous; answers are public/);
+      await connect(page, 1);
+      await row.getByRole('button', { name: 'Edit' }).click();
+      t.equal(await page.inputValue('#quote-ask-size'), '4');
+      t.equal(await page.isHidden('#quote-taker'), true);
+      await row.locator('input').fill('99999');
+      await row.getByRole('button', { name: 'Answer' }).click();
+      await until(page, '#requests-rows', 'the price is above what a contract can be worth');
+    });
+  });
+
   await t.test('takers ask for a package, and accept each leg at its best price', async (t) => {
     await inPage(t, browser, { service, options, pool: put }, async (page) => {
       await maker.ask(put, ONE / 50n, 5n * ONE);
