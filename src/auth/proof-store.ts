@@ -56,8 +56,12 @@ export class LocalProofStore implements ProofStore {
   readonly #keys: Keys;
   readonly #clock: Clock;
   readonly #limits: ProofStoreLimits;
-  readonly #sinceMs: number;
-  /** By id, in the order of their expiry: a nonce is kept for a whole life from the moment when it is spent. */
+  /** Unix milliseconds. */
+  readonly #startedAtMs: number;
+  /**
+   * By id, in the order of their expiry: a nonce is kept for a whole life from the moment when it is spent. `untilMs` is
+   * monotonic, so that a step of the wall clock neither forgets one nor keeps it longer.
+   */
   readonly #spent = new Map<string, NonceUse & { readonly untilMs: number }>();
   /** Of those: how many each key and each address has spent. */
   readonly #counts = new Map<string, number>();
@@ -70,7 +74,7 @@ export class LocalProofStore implements ProofStore {
     this.#keys = keys;
     this.#clock = clock;
     this.#limits = limits;
-    this.#sinceMs = clock.wallMs();
+    this.#startedAtMs = clock.wallMs();
   }
 
   spend(use: NonceUse): Promise<SpendResult> {
@@ -99,17 +103,24 @@ export class LocalProofStore implements ProofStore {
   #spend(use: NonceUse): SpendResult {
     const { nonceMs, signIns, signInsPerKey, signInsPerAddress } = this.#limits;
     const nowMs = this.#clock.wallMs();
-    this.#forget(nowMs);
-    if (use.issuedAtMs < this.#sinceMs || this.#spent.has(use.id)) return 'REJECTED';
+    const spentAtMs = this.#clock.monotonicMs();
+    this.#forget(spentAtMs);
+    if (this.#isOfEarlierProcess(use, nowMs) || this.#spent.has(use.id)) return 'REJECTED';
     const isFull =
       this.#spent.size >= signIns ||
       (this.#counts.get(use.keyId) ?? 0) >= signInsPerKey ||
       (this.#counts.get(use.address) ?? 0) >= signInsPerAddress;
     if (isFull || (use.session !== undefined && !this.#hasRoom(use.keyId, nowMs))) return { retryAfterMs: nonceMs };
     if (use.session !== undefined) this.#begin(use.keyId, use.session);
-    this.#spent.set(use.id, { ...use, untilMs: nowMs + nonceMs });
+    this.#spent.set(use.id, { ...use, untilMs: spentAtMs + nonceMs });
     this.#count(use, 1);
     return 'SPENT';
+  }
+
+  #isOfEarlierProcess({ issuedAtMs }: NonceUse, nowMs: number): boolean {
+    if (issuedAtMs >= this.#startedAtMs) return false;
+    // If the wall clock was set back since the start, new nonces are of before it, too.
+    return nowMs >= this.#startedAtMs || issuedAtMs >= this.#startedAtMs - this.#limits.nonceMs;
   }
 
   /** Whether the key may have one session more. Looks for expired ones only when there seem to be too many. */
@@ -140,6 +151,7 @@ export class LocalProofStore implements ProofStore {
     if (ofKey?.size === 0) this.#sessionsOf.delete(keyId);
   }
 
+  /** `nowMs`: monotonic. */
   #forget(nowMs: number): void {
     for (const [id, use] of this.#spent) {
       if (use.untilMs > nowMs) return;

@@ -30,9 +30,18 @@ const owner = account.address.toLowerCase();
 
 type MessageFields = Parameters<typeof createSiweMessage>[0];
 
+/** A clock whose wall time may step. */
+class SteppingClock extends ManualClock {
+  stepMs = 0;
+
+  override wallMs(): number {
+    return super.wallMs() + this.stepMs;
+  }
+}
+
 /** A key and all that a sign-in with it takes. */
 async function signedUp(options: Partial<SignInOptions> = {}) {
-  const clock = new ManualClock();
+  const clock = new SteppingClock();
   const files = new MemoryKeyFiles();
   const keys = await KeyStore.open({ files, clock, random: systemRandom, cacheSize: 10 });
   const { id, key } = await keys.create('free', 'a taker');
@@ -133,6 +142,31 @@ t.test('a nonce of before the process began may have been spent there', async (t
   clock.advance(1);
   const restarted = new SignIn({ ...parts, proofs: new LocalProofStore(keys, clock, limits) });
   t.equal((await restarted.verify(id, { message: text, signature, keep: 'session' })).type, 'NONCE_REJECTED');
+});
+
+t.test('where the clock was set back after the start, sign-ins go on', async (t) => {
+  const { clock, verify } = await signedUp();
+  clock.stepMs = -3_600_000;
+  t.equal((await verify()).type, 'SIGNED_IN');
+});
+
+t.test('a spent nonce does not hold again after the clock has stepped forward and back', async (t) => {
+  const { clock, message, verify } = await signedUp();
+  const text = message();
+  t.equal((await verify(text)).type, 'SIGNED_IN');
+  clock.stepMs = 3_600_000;
+  t.equal((await verify()).type, 'SIGNED_IN');
+  clock.stepMs = 0;
+  t.equal((await verify(text)).type, 'NONCE_REJECTED');
+});
+
+t.test('sign-ins count no longer because the clock has stepped back', async (t) => {
+  const { clock, verify } = await signedUp();
+  clock.stepMs = 3_600_000;
+  for (let n = 0; n < limits.signInsPerAddress; n++) t.equal((await verify()).type, 'SIGNED_IN');
+  clock.stepMs = 0;
+  clock.advance(limits.nonceMs);
+  t.equal((await verify()).type, 'SIGNED_IN');
 });
 
 t.test('sign-ins of one address are capped within the life of a nonce', async (t) => {
