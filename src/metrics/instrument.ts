@@ -126,7 +126,7 @@ function isRegistered(code: number): boolean {
 /** Source of the gauges. */
 export interface Gauged {
   readonly seq: number;
-  /** Live and invalid ones. */
+  /** Live, invalid and withdrawn ones. */
   orders(): Iterable<Order>;
   pools(): Iterable<unknown>;
   chain(role: ChainRole): {
@@ -144,10 +144,11 @@ const ROLES = ['settlement', 'stream'] as const;
 
 /** Reads the state of book and chains into their gauges. Looks at every known order: about 20 ms for a million. */
 export function fillGauges(metrics: Metrics, gauged: Gauged): void {
-  const counts = { bid: 0, ask: 0, invalid: 0 };
+  const counts = { bid: 0, ask: 0, invalid: 0, withdrawn: 0 };
   for (const order of gauged.orders()) {
     if (order.state === 'live') counts[order.quote.isBuy ? 'bid' : 'ask'] += 1;
-    else counts.invalid += 1;
+    else if (order.state === 'invalid') counts.invalid += 1;
+    else if (order.state === 'withdrawn') counts.withdrawn += 1;
   }
   for (const [state, count] of Object.entries(counts)) metrics.orders.labels(state).set(count);
   metrics.pools.set([...gauged.pools()].length);

@@ -43,7 +43,10 @@ export class Metrics {
     labelNames: ['chain'],
   });
   readonly orders = new Gauge({
-    ...this.#named('quotebook_orders', 'Known orders: bids and asks that can be filled, and those that cannot.'),
+    ...this.#named(
+      'quotebook_orders',
+      'Known orders: bids and asks that can be filled, those that cannot, and withdrawn ones.',
+    ),
     labelNames: ['state'],
   });
   readonly pools = new Gauge(this.#named('quotebook_pools', 'Deployed pools that have not matured.'));

@@ -142,16 +142,17 @@ async function samplesOf(metrics: Metrics): Promise<Record<string, number>> {
   );
 }
 
-t.test('orders are counted by side, the invalid ones of both sides apart', async (t) => {
+t.test('orders are counted by side, the invalid and the withdrawn ones of both sides apart', async (t) => {
   const orders = [order(true, 'live'), order(false, 'live'), order(false, 'live')];
-  const invalid = [order(true, 'invalid'), order(false, 'invalid')];
+  const others = [order(true, 'invalid'), order(false, 'invalid'), order(true, 'withdrawn')];
   const metrics = new Metrics();
-  const gauged = { ...QUIET, seq: 7, orders: () => [...orders, ...invalid], pools: () => [1, 2], isReady: () => true };
+  const gauged = { ...QUIET, seq: 7, orders: () => [...orders, ...others], pools: () => [1, 2], isReady: () => true };
   fillGauges(metrics, gauged);
   t.match(await samplesOf(metrics), {
     'orders{state="bid"}': 1,
     'orders{state="ask"}': 2,
     'orders{state="invalid"}': 2,
+    'orders{state="withdrawn"}': 1,
     pools: 2,
     seq: 7,
     ready: 1,
