@@ -198,7 +198,7 @@ export class OrderIndex implements Iterable<BookOrder> {
   readonly #salt: number;
   #size = 0;
 
-  /** `salt`: 32 bits that no maker knows. Whatever they are, the same orders are found, and in the same order. */
+  /** `salt`: 32 bits that no maker knows. Whatever they are, the same orders are found. */
   constructor(salt: number) {
     this.#salt = salt;
   }
