@@ -52,7 +52,7 @@ async function examplesDirectory(): Promise<string | null> {
 
 const readText = (file: string): Promise<string> => readFile(file, 'utf8');
 
-/** What a process of any role has. */
+/** Parts that a process of any role has. */
 interface ProcessContext {
   readonly settings: Settings;
   /** The settings as they are by then. */
@@ -66,7 +66,7 @@ interface ProcessContext {
   readonly ends: (() => Promise<void> | void)[];
 }
 
-/** What is served. */
+/** The deployment that is served, and the clients of its nodes. */
 interface Deployment {
   readonly profile: Profile;
   readonly rpc: Readonly<Record<ChainRole, HttpRpc>>;

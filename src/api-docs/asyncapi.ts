@@ -11,7 +11,7 @@ export interface MessageDoc {
 /** Messages of one protocol, by name. A message that goes both ways has one name for both. */
 export interface ChannelDoc {
   readonly description: string;
-  /** What is asked for in `sec-websocket-protocol`; null: nothing is. */
+  /** Names to ask for in `sec-websocket-protocol`; null: none. */
   readonly subprotocols: readonly string[] | null;
   readonly fromClient: Readonly<Record<string, MessageDoc>>;
   readonly fromServer: Readonly<Record<string, MessageDoc>>;

@@ -31,7 +31,7 @@ interface RecordedMessage {
   readonly message: unknown;
 }
 
-/** What was recorded on the local chain, with the chain and the tokens of a deployment in place of the local ones. */
+/** Examples recorded on the local chain, with a deployment's chain and tokens in place of the local ones. */
 export class Examples {
   readonly #calls = new Map<string, RecordedCall>();
   readonly #messages = new Map<string, unknown>();

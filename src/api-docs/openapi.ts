@@ -140,7 +140,7 @@ const OWN_KEYWORDS: ReadonlySet<string> = new Set(KEYWORD_NAMES);
  */
 export class Components {
   readonly #nameOf = new Map<string, string>();
-  /** What `refer` has made: most answers of all routes have one of a few schemas. */
+  /** Results of `refer`: most answers of all routes have one of a few schemas. */
   readonly #referred = new Map<TSchema, Json>();
   readonly #schemas: Readonly<Record<string, TSchema>>;
 
@@ -190,7 +190,7 @@ export function infoOf({ version }: ApiInfo, description: string): object {
   };
 }
 
-/** What the routes of each group are about, in the order that readers see. */
+/** Subject of the routes of each group, in the order that readers see. */
 const TAGS = {
   Orderbook: 'Signed quotes: publish, read, withdraw and ask makers for them.',
   'Sign-in': 'Proof that the holder of a key owns an address, so that it may see what is private to it.',

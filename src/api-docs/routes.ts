@@ -907,7 +907,7 @@ export interface TradingDocLimits {
 const TRADING_TAG = 'Trading';
 const PENDING = failure('A transaction was sent, and is not confirmed yet', 'transaction_not_confirmed');
 
-/** What the operator's wallet trades for keys with the scope `operator`. */
+/** Trades of the operator's wallet for keys with the scope `operator`. */
 export function tradingDocs(
   symbols: readonly string[],
   { signedQuotesPerRequest, tradesPerRequest }: TradingDocLimits,

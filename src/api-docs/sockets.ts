@@ -85,7 +85,7 @@ const reply = { summary: 'What was done, or why it was not', schema: ReplyMessag
 const orderbookSnapshot = { summary: 'All levels of a book', schema: OrderbookSnapshot };
 const orderbookUpdate = { summary: 'Levels of a book that changed; size 0: gone', schema: OrderbookUpdate };
 
-/** What is spoken when no subprotocol is asked for. */
+/** The protocol of a client that asks for no subprotocol. */
 function plain(wsBookLevels: number): ChannelDoc {
   return {
     description: 'The plain protocol: JSON text frames, one message each. AUTH first.',
@@ -136,7 +136,7 @@ function named({ summary, schema }: { summary: string; schema: TObject }): Messa
   return { summary, schema: withId(schema) };
 }
 
-/** What the subprotocols of numbered messages add. MessagePack frames carry the same messages by position. */
+/** The subprotocols of numbered messages. MessagePack frames carry the same messages by position. */
 function v2(
   { wsBookLevels, quotesPerRequest, tradesPerRequest, withdrawalsPerRequest }: SocketDocLimits,
   subprotocols: readonly string[],

@@ -158,7 +158,7 @@ export interface FoundFormat {
   readonly file: string;
   /** Null: it cannot be read. */
   readonly format: number | null;
-  /** What this version writes, and reads up to. */
+  /** The format that this version writes, and the newest that it reads. */
   readonly current: number;
   readonly problem: string | null;
 }

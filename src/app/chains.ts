@@ -35,9 +35,9 @@ export interface Chains {
   /** Null without a wallet. */
   readonly publisher: Pick<QuotePublisher, 'prefetch' | 'has' | 'publish' | 'room' | 'walletAddress'> | null;
   readonly settlementWallet: Wallet | null;
-  /** What each chain's wallet spends; null without one. */
+  /** Spending of each chain's wallet; null without one. */
   readonly spending: Readonly<Record<ChainRole, WalletSpending>> | null;
-  /** What it has there; null without one. */
+  /** Its balance there; null without one. */
   readonly balances: Readonly<Record<ChainRole, Pick<WalletBalance, 'wei'>>> | null;
   /** The last block that was read of each chain; the book may stand at an earlier one, with no events in between. */
   readTo(role: ChainRole): BlockId | null;
@@ -47,7 +47,7 @@ export interface Chains {
   stop(): Promise<void>;
 }
 
-/** What the engine remembers of its reading. */
+/** Progress of the readers, as the engine remembers it. */
 export interface ReadSoFar {
   position(chain: ChainRole): ChainPosition | null;
   trail(chain: ChainRole): readonly BlockId[];

@@ -62,7 +62,7 @@ export interface Core {
   /** View calls of the settlement chain at its newest block, on behalf of clients. */
   readonly settlement: Pick<ChainReader, 'multicall'>;
   readonly accounts: AccountQueries;
-  /** What the log says of the past; null where none is kept. */
+  /** Answers about the past, from the log; null where no past is kept. */
   readonly past: PastQueries | null;
   /** Where nonces are spent and proofs are kept; null: in this process. */
   readonly proofs: ProofStore | null;
@@ -87,7 +87,7 @@ export function staleness({ health, follower }: ChainsView, nowMs: number): stri
   const first = health.settlement.stale(nowMs);
   const second = health.stream.stale(nowMs);
   if (first !== null && second !== null) return `${first}; ${second}`;
-  // What is on the chain already is not to be paid for again, and may be in what is still to be read.
+  // Blocks not read yet may hold the transaction that a request asks for: it must not be paid for twice.
   return first ?? second ?? (follower.caughtUp ? null : UNREAD);
 }
 

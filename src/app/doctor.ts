@@ -22,7 +22,7 @@ export interface Finding {
   /** FAIL: the service does not start or does not work with it. WARN: it works worse than it could. */
   readonly level: 'OK' | 'WARN' | 'FAIL';
   readonly message: string;
-  /** What to do; null for OK. */
+  /** The next step for the operator; null for OK. */
   readonly remedy: string | null;
 }
 

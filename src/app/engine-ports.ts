@@ -41,7 +41,7 @@ export function knownPool(engine: Pick<Engine, 'pool' | 'ordersIn'>, poolAddress
   return undefined;
 }
 
-/** What the readers of the chains see and do. */
+/** The book as the readers of the chains see and change it. */
 export function followedBook(engine: Engine, sequencer: Sequencer): BookPort {
   return {
     submit: (command) => sequencer.submit(command).refusal === null,
@@ -141,7 +141,7 @@ export async function openSignatures(
   return { digests, signatures, signatureChecks: new SignatureCache(pool, limits.rememberedSignatures) };
 }
 
-/** What the feed needs besides the engine as it is now; `recent`: the events just before. */
+/** Parts that the feed needs besides the engine as it is now; `recent`: the events just before. */
 export interface FeedParts extends Pick<FeedOptions, 'chainId' | 'quoteJson' | 'keccak256' | 'publish'> {
   readonly recent: readonly TimedEvent[];
 }
@@ -165,7 +165,7 @@ export function openFeed({ engine, epoch, history, limits }: ServiceOptions, par
   });
 }
 
-/** What GET /quotes/cover reads of the feed's book. */
+/** The feed's book as GET /quotes/cover reads it. */
 export function coverQueries(feed: Feed, pools: Pick<CoverQueries, 'isDeployed' | 'poolNamed'>): CoverQueries {
   return {
     epoch: feed.epoch,

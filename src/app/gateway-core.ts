@@ -17,7 +17,7 @@ import { type ChainsView, type Core, type CoreRfqs, type OptionServices, stalene
 import { answerMs, type LeaderCalls, receivedAnswer } from './leader-calls.js';
 import type { ServiceOptions } from './service-options.js';
 
-/** What the leader last said, and how long ago: what a gateway knows of the chains and of the leader itself. */
+/** The leader's last news and its age: a gateway's view of the chains and of the leader itself. */
 export class LeaderWatch {
   readonly #clock: Clock;
   readonly #leaseMs: number;
@@ -43,7 +43,7 @@ export class LeaderWatch {
     this.#heardMs = this.#clock.monotonicMs();
   }
 
-  /** The last block whose events a book at `seq` has. What the leader read later may not have come here yet. */
+  /** The last block whose events a book at `seq` has. Events of later blocks may not have come here yet. */
   readTo(role: ChainRole, seq: number): BlockId | null {
     if (this.#news !== null && this.#news.seq <= seq) this.#reached = this.#news;
     return this.#reached?.chains[role].readTo ?? null;
@@ -251,7 +251,7 @@ export function remotePublishing(
   };
 }
 
-/** What the leader's wallet does on the settlement chain. */
+/** Services of the leader's wallet on the settlement chain. */
 export function remoteOptions(call: LeaderCall, watch: LeaderWatch): OptionServices {
   const hasWallet = (): boolean => watch.hasWallet();
   const { stale } = watch.chain('settlement');

@@ -82,7 +82,7 @@ export interface HttpWiring {
   readonly routes: readonly Pick<Route, 'method' | 'path' | 'needsKey'>[];
   /** Calls over sockets. */
   readonly calls: ReturnType<typeof socketCalls>;
-  /** What GET /ready says. */
+  /** Result of GET /ready. */
   isReady(): boolean;
   /** The answer to a request that is rejected before its body is read; null for any other. */
   refuseHead(request: NetRequestHead): NetResponse | null;
@@ -352,7 +352,7 @@ export function openRequestWatch(
   };
 }
 
-/** What the schemas of one deployment's interface depend on. */
+/** Properties of one deployment that the schemas of its interface depend on. */
 export interface DocumentedDeployment {
   /** The settlement chain's, as it goes on the wire. */
   readonly chainId: string;

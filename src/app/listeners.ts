@@ -10,7 +10,7 @@ export interface ListenerPorts {
 
 /**
  * The service's own port and, where it is wanted, the container's: the same routes on both, and at `/` the readable
- * WebSocket on the second. What is published reaches the subscribers of both.
+ * WebSocket on the second. Published messages reach the subscribers of both.
  */
 export class Listeners {
   readonly #main: NetServer;

@@ -75,7 +75,7 @@ export interface OptionServicesOptions {
   readonly logger: Logger;
 }
 
-/** What the routes for options need beside the services. */
+/** Parts that the routes for options need beside the services. */
 export interface OptionRouteParts {
   readonly profile: Profile;
   readonly engine: Pick<Engine, 'pools'>;
@@ -134,7 +134,7 @@ export function createOptionRoutes(parts: OptionRouteParts): Route[] {
   ];
 }
 
-/** What the routes of strikes, maturities and oracles need. */
+/** Parts that the routes of strikes, maturities and oracles need. */
 function oracleParts(parts: OptionRouteParts, series: OptionSeries): Omit<OracleRouteParts, 'limits'> {
   const { profile, settlement } = parts;
   const oracles = new Oracles(settlement, profile.contracts, series);
@@ -298,7 +298,7 @@ interface TradingParts {
   readonly act: (caller: Caller, route: string, gasPerTx: number) => GasReservation;
 }
 
-/** What the wallet trades for keys with the scope operator. */
+/** Trades of the wallet for keys with the scope operator. */
 function openTrading(options: OptionServicesOptions, parts: TradingParts): OperatorTrading {
   const { profile, engine, journal, time, chains, reads, limits, logger } = options;
   const { wallet, operator, series, vaultQuotes, now, act } = parts;
@@ -391,7 +391,7 @@ function readTokenCaps(texts: readonly string[], series: OptionSeries): Map<stri
 /** Reads of the settlement chain, on behalf of clients. */
 export type ClientReads = Pick<ChainReader, 'call' | 'multicall'>;
 
-/** What the node refuses is in the text log: one reader for all routes, so that repeated trouble gives one warning. */
+/** The text log has the node's refusals: one reader serves all routes, so that repeated trouble gives one warning. */
 export function readsForClients(
   { limits, logger }: Pick<OptionServicesOptions, 'limits' | 'logger'>,
   { settlement }: Pick<Chains, 'settlement'>,

@@ -154,7 +154,7 @@ export class TroubleLog {
     return false;
   }
 
-  /** What is over now; null while it was well anyhow, or has not been for long enough. */
+  /** The trouble that is over now; null: there was none, or its last failure was at most `calmMs` ago. */
   succeeded(what: string): Recovery | null {
     const known = this.#troubles.get(what);
     if (known === undefined || this.clock.monotonicMs() - known.lastMs <= this.calmMs) return null;

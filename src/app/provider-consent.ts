@@ -43,7 +43,7 @@ export function consentRefusal(
   return { type: 'TOO_MANY_NONCES', retryAfterMs: NONCES_RETRY_MS };
 }
 
-/** What the log keeps of a consent; null: no signature was needed. */
+/** The part of a consent that the log keeps; null: no signature was needed. */
 export function signedNonce(consent: Consent): SignedNonce | null {
   return consent === null || consent === 'PROVEN' ? null : { nonce: consent.nonce, deadline: consent.deadline };
 }

@@ -65,7 +65,7 @@ export interface ServiceOptions extends ServerChoice, ListenerPorts {
   readonly selfService?: 'no' | 'yes';
   /** Proxies whose X-Forwarded-For names the client; none by default. */
   readonly trustedProxies?: readonly string[];
-  /** What is served at /; none by default. */
+  /** The page that is served at /; none by default. */
   readonly page?: Pick<PageOptions, 'files' | 'localKey'> & Partial<Pick<PageOptions, 'localRpcUrl'>>;
   readonly logger: Logger;
   /** Null: nothing is measured. */

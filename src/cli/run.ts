@@ -91,7 +91,7 @@ export interface CliCommand {
   readonly name: string;
   /** One line of the overview. */
   readonly summary: string;
-  /** What `--help` prints. */
+  /** Text of `--help`. */
   readonly help: string;
   /** `words`: what follows the command's name. Resolves to the exit code. */
   run(words: readonly string[], io: CommandIo, version: string): Promise<number>;

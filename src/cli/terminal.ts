@@ -44,8 +44,8 @@ interface Target {
 }
 
 /**
- * What the flags and the environment say, and for the rest the ready file of a local set-up. Next to --url it has to be
- * named: the key and the chain of one service are of no use at another, and must not be sent there.
+ * The target that the flags and the environment name, and for the rest the ready file of a local set-up. Next to --url
+ * the file has to be named: the key and the chain of one service are of no use at another, and must not be sent there.
  */
 export async function targetOf({ values }: ParsedWords, io: CommandIo): Promise<Target> {
   const isRead = values.has('ready') || !values.has('url');

@@ -323,7 +323,7 @@ export const cancelCommand = terminalCommand(
   },
 );
 
-/** What --all is of: the pool of the option that is named, or every pool. */
+/** Scope of --all: the pool of the option that is named, or every pool. */
 async function ofOption({
   client,
   positionals: [option, extra],

@@ -82,7 +82,7 @@ const SCALARS: ReadonlyMap<number, Scalar> = new Map<number, Scalar>([
 
 export type FeedEncoding = 'json' | 'msgpack';
 
-/** What to ask for in `sec-websocket-protocol`. */
+/** Names to ask for in `sec-websocket-protocol`. */
 export const SUBPROTOCOL = {
   json: 'quotebook.v2.json',
   msgpack: 'quotebook.v2.msgpack',

@@ -1,4 +1,4 @@
-/** What `quotebook/client` gives, in Node and in browsers. */
+/** Exports of `quotebook/client`, in Node and in browsers. */
 export type { ClientTimeouts as Timeouts, ConnectionState } from './connection.js';
 export type { FeedEncoding } from './decode.js';
 export { ApiError, ConnectionLostError, RefusedError, type SchemaProblem } from './errors.js';

@@ -61,7 +61,7 @@ abstract class Followed {
     this.#close();
   }
 
-  /** What `source` emits, as an iterator that ends with the subscription. */
+  /** Items that `source` emits, as an iterator that ends with the subscription. */
   protected async *iterate<T>(source: Emitter<T>): AsyncGenerator<T, void, void> {
     let waiting: T[] = [];
     const reader = { isTooSlow: false };
@@ -349,7 +349,7 @@ export class FollowedCover extends Followed {
   }
 }
 
-/** What changed: a snapshot is the whole book, an update the levels that differ from before. */
+/** A change: a snapshot is the whole book, an update the levels that differ from before. */
 export type BookChange = BookSnapshot | BookUpdate;
 
 /** ORDERBOOK as its messages add up. */

@@ -77,7 +77,7 @@ type WithoutChain<R> = Omit<R, 'chainId' | 'size'> & {
   /** 1e-18 contracts. */
   readonly size: bigint;
 };
-/** What to cover; `side` is the book's: `ask` to buy. */
+/** The size to cover; `side` is the book's: `ask` to buy. */
 export type CoverFilter = WithoutChain<CoverFilterMessage['body']>;
 /** A request for quotes; `side` is the book's: `ask` to buy. */
 export type RfqRequest = WithoutChain<RfqByPoolKeyMessage['body']> | WithoutChain<RfqByPoolAddressMessage['body']>;

@@ -1,4 +1,4 @@
-/** What is left of a key's quota, as the last answer said. */
+/** The rest of a key's quota, as the last answer said. */
 export interface QuotaLeft {
   readonly left: number;
   /** How fast it returns. */

@@ -140,7 +140,7 @@ export class Rest {
     return this.#get(`/quotes/${quoteId}/history`, query);
   }
 
-  /** What it takes to compute a pool's book hash as of event `seq` from the chains: `quotebook verify-book` does it. */
+  /** Inputs to compute a pool's book hash as of event `seq` from the chains: `quotebook verify-book` does it. */
   bookProof(poolAddress: Hex, seq: string | number): Promise<BookProof> {
     return this.#get(`/book/${poolAddress}/proof`, this.#ofChain({ seq }));
   }
@@ -193,7 +193,7 @@ export class Rest {
     return this.#get('/candles', this.#ofChain(query));
   }
 
-  /** Publishes 1 to 1,000 signed quotes. What is `created` the next `quotes` returns. Posting again is safe. */
+  /** Publishes 1 to 1,000 signed quotes. The next `quotes` returns those in `created`. Posting again is safe. */
   postQuotes(quotes: readonly PostedQuoteJson[]): Promise<PostQuotesResult> {
     return this.#post('/quotes', quotes);
   }

@@ -32,7 +32,7 @@ export interface QuoteTerms {
 export interface SignedOffer {
   /** The signed EIP-712 digest, which is the quote's id. */
   readonly quoteId: Hex;
-  /** What POST /quotes takes. */
+  /** The quote as POST /quotes takes it. */
   readonly posted: PostedQuoteJson;
 }
 

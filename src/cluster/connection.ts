@@ -92,7 +92,7 @@ export interface ClusterNames {
   readonly roll: string;
   /** Requests to the leader: to give up leadership. */
   readonly stepDown: string;
-  /** What each gateway has let its keys use. */
+  /** Reports of the gateways: the use that each has granted its keys. */
   readonly usage: string;
 }
 
@@ -213,7 +213,7 @@ async function checkServers(monitors: readonly string[], { servers, callMs }: Cl
   }
 }
 
-/** What a NATS server says of itself at its monitoring port. */
+/** A NATS server's report of itself at its monitoring port. */
 export interface ServerState {
   /** Host and port of that. */
   readonly server: string;

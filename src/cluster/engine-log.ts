@@ -60,7 +60,7 @@ export interface LedLog {
   readonly took: Readonly<Record<'catchUpMs' | 'termMs' | 'logMs', number>>;
 }
 
-/** What a new leader does one after another before it takes writes. */
+/** Steps of a new leader, one after another, before it takes writes. */
 type TakeoverPhase = 'catchUp' | 'term' | 'log' | 'state' | 'chains';
 
 /** How long each phase of a takeover took: the first place to look when writes were refused for long. */
@@ -263,7 +263,7 @@ async function openGenesis(options: EngineLogOptions, stream: LogStream): Promis
   return readGenesis(stream);
 }
 
-/** What the first message of the stream says of the log. */
+/** The log as the first message of its stream describes it. */
 export async function readGenesis(stream: LogStream): Promise<TermContent> {
   const first = await stream.get(1);
   if (first?.type === 'TERM') return first.content;

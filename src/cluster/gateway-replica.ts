@@ -175,7 +175,7 @@ export class GatewayReplica {
     }
   }
 
-  /** What this replica applied, group by group; each is checked again as it was the first time. */
+  /** Events that this replica applied, group by group; each group is checked again as it was the first time. */
   async *#eventsFrom(start: StreamPoint, throughIndex: number): AsyncGenerator<readonly TimedEvent[]> {
     const { stream, limits } = this.#options;
     const reader = new StreamReader(this.#epochBytes, start);

@@ -43,7 +43,7 @@ export interface TermMessage {
 
 export type StreamMessage = GroupMessage | TermMessage;
 
-/** What a TERM says; the first one of a stream begins its log. */
+/** Content of a TERM; the first one of a stream begins its log. */
 export interface TermContent {
   readonly member: string;
   /** Tells this attempt from every other: an append whose outcome is unknown is found again by it. */
@@ -285,5 +285,5 @@ export class NatsLogStream implements LogStream {
   }
 }
 
-/** What the headers of a message take, at most. */
+/** Most bytes that the headers of a message take. */
 export const HEADER_ROOM_BYTES = 1024;

@@ -81,7 +81,7 @@ export class CommittedBook {
     return this.take(filter, taker).held;
   }
 
-  /** What `select` and `sum` give, in one reading of the book. */
+  /** The results of `select` and `sum`, in one reading of the book. */
   take(filter: Filter, taker: Hex | '*'): { readonly held: HeldQuote[]; readonly sum: bigint } {
     const held: HeldQuote[] = [];
     let sum = 0n;

@@ -47,7 +47,7 @@ export class FillWindow {
     this.add(poolAddress, quoteId, size, tsMs);
   }
 
-  /** A fill at engine time `tsMs`: `size` in 1e-18 contracts. What is older than the day counts for nothing. */
+  /** A fill at engine time `tsMs`: `size` in 1e-18 contracts. Fills older than the day are ignored. */
   add(poolAddress: Hex, quoteId: Hex, size: bigint, tsMs: number): void {
     const minute = Math.floor(tsMs / MINUTE_MS);
     if (minute < this.#oldest) return;

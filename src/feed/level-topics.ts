@@ -58,7 +58,7 @@ export class LevelTopics {
   readonly #options: LevelTopicsOptions;
   readonly #byName = new Map<string, State>();
   readonly #byPool = new Map<Hex, Map<string, State>>();
-  /** What the present record has touched so far, by pool and by whose quotes; null: public ones. */
+  /** Prices that the present record has touched so far, by pool and by whose quotes; null: public ones. */
   readonly #touched = new Map<Hex, Map<Hex | null, Prices>>();
 
   constructor(options: LevelTopicsOptions) {

@@ -164,7 +164,7 @@ export interface SharedSnapshot {
   messages(encoding: Encoding): Generator<{ readonly rows: number; readonly message: Uint8Array }, undefined>;
 }
 
-/** What was taken at one `seq`, under one filter. */
+/** A snapshot that was taken at one `seq`, under one filter. */
 interface Taken {
   readonly pages: readonly QuotesPage[];
   readonly quotes: number;

@@ -104,7 +104,7 @@ export class Tickers {
     this.#volume.addEarlier(trades);
     this.#fills.addEarlier(fills);
     this.#hasPastTrades = true;
-    // What was not known is known now.
+    // Values that were unknown are known now.
     for (const [poolAddress, { pool }] of this.#tickers) this.#touched.set(poolAddress, pool);
     for (const pool of pools) {
       this.#touched.set(pool.poolAddress, pool);
@@ -267,7 +267,7 @@ export class TickerTopics {
     if (readers.json + readers.msgpack === 0) this.#readers.delete(key);
   }
 
-  /** What the record that ends with event `seq` changed. */
+  /** Publishes the tickers that changed with the record that ends with event `seq`. */
   publish(tickers: readonly Ticker[], seq: number, tsMs: number): void {
     if (this.#readers.size === 0) return;
     for (const ticker of tickers) {

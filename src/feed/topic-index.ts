@@ -103,7 +103,7 @@ export class TopicIndex {
   }
 }
 
-/** What is under the key, put there if it has to be. */
+/** The value under the key, made and put there if it is absent. */
 function inside<K, V>(map: Map<K, V>, key: K, make: () => V): V {
   let found = map.get(key);
   if (found === undefined) {

@@ -89,8 +89,8 @@ export function orderbookRoutes(
   const remembered = new ResponseCache(limits.rememberedAnswerBytes);
 
   /**
-   * Reads the query, refuses what is wrong with it, and answers once what it tells is durable. What is asked of one
-   * pool is asked again and again, so it has an entity tag.
+   * Reads the query, refuses what is wrong with it, and answers once what it tells is durable. Clients ask
+   * the same of one pool again and again, so those answers have an entity tag.
    */
   function reading<const S extends TObject>(
     path: string,

@@ -68,7 +68,7 @@ function refused(...error: Parameters<typeof ofBody>): JsonBody {
   return { ok: false, code: 'malformed_body', error: [ofBody(...error)] };
 }
 
-/** What is wrong with the body as a whole. */
+/** An error in the body as a whole. */
 function ofBody(keyword: string, params: SchemaError['params'], message: string): SchemaError {
   return { keyword, instancePath: '', schemaPath: '#', params, message };
 }

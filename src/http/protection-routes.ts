@@ -61,7 +61,7 @@ export interface ConnectionTimers {
 export interface ProtectionRouteParts {
   readonly protections: QuoteProtections;
   readonly connections: ConnectionTimers;
-  /** What is in force. */
+  /** Authorizations and fill limits in force. */
   readonly state: {
     authorization(provider: Hex, owner: string): Authorization | undefined;
     authorizationsTo(owner: string): Iterable<Authorization>;

@@ -4,9 +4,9 @@ import { json } from './responses.js';
 
 /**
  * Answers that were given since the last record of the log. Pages and bots ask the same of a pool again and again, and
- * most of the time nothing has happened in between; then looking the answer up takes a tenth of making it. What was
- * asked only once is not kept: holding on to answers that nobody asks for again costs more than making some of them
- * twice.
+ * most of the time nothing has happened in between; then looking the answer up takes a tenth of making it. An answer
+ * that was asked for only once is not kept: holding on to answers that nobody asks for again costs more than making some
+ * of them twice.
  */
 export class ResponseCache {
   /** By path and query. */
@@ -17,7 +17,7 @@ export class ResponseCache {
   readonly #maxBytes: number;
   #bytes = 0;
   #index = -1;
-  /** What was found last: to see that a query is the same takes a twentieth of looking it up, which hashes it. */
+  /** The answer found last: to see that a query is the same takes a twentieth of looking it up, which hashes it. */
   #last: { readonly path: string; readonly query: string; readonly found: TaggedResponse } | null = null;
 
   /**
@@ -27,7 +27,7 @@ export class ResponseCache {
     this.#maxBytes = maxBytes;
   }
 
-  /** `path`: one of the service's own. `index`: of the last record. What was answered at another is forgotten. */
+  /** `path`: one of the service's own. `index`: of the last record. Answers made at another are forgotten. */
   find(path: string, query: string, index: number): TaggedResponse | undefined {
     if (index !== this.#index) {
       this.#clear();
@@ -114,7 +114,7 @@ export class WrittenLists {
     this.#maxBytes = maxBytes;
   }
 
-  /** `index`: of the last record. What was written at another is forgotten: orders change in their places. */
+  /** `index`: of the last record. Answers written at another are forgotten: orders change in their places. */
   find(orders: readonly Order[], index: number): TaggedResponse | undefined {
     if (index !== this.#index) {
       this.#clear();
@@ -157,8 +157,8 @@ export interface TaggedResponse {
 }
 
 /**
- * `shown`: a digest of everything in the body, which makes the strong entity tag; null: the answer is to have none. What
- * was asked is no part of it: a tag is compared with those of the same URL alone (RFC 9110, 8.8.3).
+ * `shown`: a digest of everything in the body, which makes the strong entity tag; null: the answer is to have none. The
+ * request is no part of it: a tag is compared with those of the same URL alone (RFC 9110, 8.8.3).
  */
 export function taggedJson(body: string | Uint8Array, shown: string | null): TaggedResponse {
   const answer = json(body);

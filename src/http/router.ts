@@ -125,7 +125,7 @@ export function createRouter(routes: readonly Route[], options: RouterOptions): 
   }
   const withParameters = [...byPath.keys()].filter((path) => path.includes('{'));
 
-  /** What the head alone decides: the answer, or what gives it once the body is there. */
+  /** Decides by the head alone: the answer, or the handler that gives it once the body is there. */
   function admit(answering: Answering): NetResponse | NetHandler {
     const { request } = answering;
     const path = byPath.has(request.path) ? request.path : routePath(withParameters, request.path);

@@ -68,7 +68,7 @@ export interface QuoteTerms extends OptionTerms {
 
 type VaultTradeRefusalCode = VaultRefusalCode | 'invalid_parameter' | 'insufficient_balance' | 'insufficient_allowance';
 
-/** What the operator's wallet does for keys with the scope `operator`. Results are in the order of the request. */
+/** Actions of the operator's wallet for keys with the scope `operator`. Results are in the order of the request. */
 export interface OperatorTrading {
   /** Why nothing can be sent just now; null when it can. */
   refusal(): string | null;
@@ -150,8 +150,8 @@ export interface TradingRouteParts {
 const UNCONFIRMED = 'Transaction not confirmed yet';
 
 /**
- * What the operator's wallet trades: POST, PATCH and DELETE /orderbook/quotes, POST /account/collateral_approval and POST
- * /vaults/trade.
+ * Trades of the operator's wallet: POST, PATCH and DELETE /orderbook/quotes, POST /account/collateral_approval and
+ * POST /vaults/trade.
  */
 export function tradingRoutes(parts: TradingRouteParts): Route[] {
   const { trading, publishing, onPublished, readable, symbols, limits } = parts;

@@ -72,7 +72,7 @@ export interface LegCover {
   readonly averagePrice: bigint | null;
 }
 
-/** What the legs of one request come to. `cover`: of the book of event `seq`. */
+/** Cover and net payments of the legs of one request. `cover`: of the book of event `seq`. */
 export function rfqCover(
   states: readonly RfqState[],
   seq: number,

@@ -84,7 +84,7 @@ interface PayableFill extends Fill {
   readonly units: bigint;
 }
 
-/** What the wallet has of a token, and what of it the router may take, less what the request has planned to pay. */
+/** The wallet's balance of a token and the router's allowance of it, less what the request has planned to pay. */
 interface Funds {
   balance: bigint;
   allowance: bigint;
@@ -235,7 +235,7 @@ export class OrderTrading {
         readonly funds: ReadonlyMap<TokenProfile, Funds>;
         /** By pool; null where it does not answer. */
         readonly closable: ReadonlyMap<Hex, Closable | null>;
-        /** What the pool takes for each fill, 1e-18 of the token; null where it does not answer. */
+        /** The pool's fee for each fill, 1e-18 of the token; null where it does not answer. */
         readonly fees: readonly (bigint | null)[];
       }
     | Extract<FillResult, { type: 'NO_BALANCES' }>

@@ -38,10 +38,10 @@ export type VaultTradeOutcome =
       readonly type: 'TRADED';
       readonly vault: string;
       readonly txHash: Hex;
-      /** What was paid or came in, and the fee in it; null where the chain does not say it just now. */
+      /** The amount that was paid or came in, and the fee in it; null where the chain does not say it just now. */
       readonly paid: { readonly quote: Amount; readonly fee: Amount } | null;
     }
-  /** What was asked for cannot be; nothing was sent. */
+  /** The requested trade is not possible; nothing was sent. */
   | {
       readonly type: 'REFUSED';
       readonly code:
@@ -157,7 +157,7 @@ export class VaultTrading {
     }
   }
 
-  /** What the vault, its price or the wallet has against the trade now; null: nothing. */
+  /** The outcome if the vault, its price or the wallet rules the trade out now; null: none of them does. */
   async #refusal({ order, vault, key, asset, limit }: Planned): Promise<VaultTradeOutcome | null> {
     const { quotes, operator, reader, poolFactory } = this.parts;
     const answer = await quotes.quote(order);

@@ -6,7 +6,7 @@ interface ErrorKind {
   readonly retryable: boolean;
   /** Names the error in a few words. */
   readonly title: string;
-  /** What the client does about it. */
+  /** The client's next step. */
   readonly remedy: string;
 }
 

@@ -103,7 +103,7 @@ const CHAIN = record({
 const numbered = { key: 'text', seq: 'uint', prevSeq: 'uint', tsMs: 'uint' } as const;
 const eventFields = { ...numbered, cause: { nullable: CAUSE } } as const;
 
-/** What follows `type`. A type is written as its place in this list. */
+/** The fields after `type`. A type is written as its place in this list. */
 export const MESSAGES = {
   INFO: record({
     body: { nullable: record({ channel: 'text', keys: { list: 'text' }, seq: 'uint', epoch: 'text' }) },

@@ -17,7 +17,7 @@ export interface QueryShape {
 /**
  * Reads a query string (what follows `?`, still encoded) as HTML forms write it (WHATWG URL,
  * application/x-www-form-urlencoded: `+` is a space), and as clients of the service do: stray `&` are skipped. A name
- * that repeats without being a list also becomes an array, which its schema then refuses. What is not well encoded is
+ * that repeats without being a list also becomes an array, which its schema then refuses. Malformed encoding is
  * refused rather than repaired: a repaired address would be another address.
  */
 export function parseQuery(text: string, { lists = [], maxPairs }: QueryShape): ParsedQuery {

@@ -137,7 +137,7 @@ function poolJson({ poolAddress, poolKey }: Pool) {
   return { poolAddress, poolKey: { ...poolKey, strike: poolKey.strike.toString() } };
 }
 
-/** Puts texts one behind the other as bytes. What the wire says of quotes is ASCII: hex digits, numbers, names. */
+/** Puts texts one behind the other as bytes. Quotes on the wire are ASCII: hex digits, numbers, names. */
 export class AsciiWriter {
   #bytes: Buffer;
   #length = 0;
@@ -158,7 +158,7 @@ export class AsciiWriter {
     this.#length = end;
   }
 
-  /** What was written; the writer is not used again. */
+  /** The bytes written; the writer is not used again. */
   finish(): Buffer {
     return this.#bytes.subarray(0, this.#length);
   }
@@ -175,7 +175,7 @@ const SHARED_BYTES = 64 << 10;
 
 /**
  * Puts texts together to messages of ASCII. Many messages lie in one piece of memory, and none is written over: a
- * network may keep a message. What is put together here is never one text, which V8 would copy before it is encoded.
+ * network may keep a message. The parts are never joined to one text, which V8 would copy before it is encoded.
  */
 export class AsciiMessages {
   #bytes = Buffer.allocUnsafeSlow(SHARED_BYTES);

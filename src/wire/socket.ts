@@ -23,7 +23,7 @@ const NoBody = Type.Optional(Type.Null());
 export const Channel = Type.Enum(['QUOTES', 'RFQ'], { type: 'string' });
 export type Channel = Static<typeof Channel>;
 
-/** What both QUOTES and RFQ are filtered by, in every protocol. */
+/** Fields that both QUOTES and RFQ are filtered by, in every protocol. */
 export const filterFields = {
   chainId: ChainId,
   poolAddress: Type.Optional(Address),
@@ -147,7 +147,7 @@ export const BODY_CALLS = [
 export const BodyCall = closed({ type: Type.Enum([...BODY_CALLS], { type: 'string' }), body: Type.Unknown() });
 export type BodyCall = Static<typeof BodyCall>;
 
-/** What is followed, and what a client says to follow it. The plain protocol's messages are in socket.ts. */
+/** Channels that a client of the numbered protocol can follow; its messages to do so come next. */
 export const FeedChannel = Type.Enum(['QUOTES', 'RFQ', 'ORDERBOOK', 'TICKER', 'COVER', 'TRADES'], { type: 'string' });
 export type FeedChannel = Static<typeof FeedChannel>;
 

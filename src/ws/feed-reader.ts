@@ -175,7 +175,7 @@ export class FeedReader {
       missed: null,
       arrive: () => {
         for (const ticker of followed()) if (!shown.has(ticker)) send(ticker);
-        // What is not in the book any more was emptied while the reader was on its way.
+        // Pools that left the book while the reader was on its way: their tickers are empty now.
         for (const { pool } of shown) if (feed.tickers.get(pool.poolAddress) === undefined) send(emptyTicker(pool));
         this.followed.goLive('TICKER', [feed.tickerTopics.join(poolAddress, encoding.name)]);
       },

@@ -205,7 +205,7 @@ export class Gateway implements SocketHandlers {
       socket.close(CloseCode.policyViolation, 'Over the quotas of its tier');
   }
 
-  /** What the tiers allow has changed. */
+  /** The quotas of the tiers have changed. */
   onQuotasChange(): void {
     for (const keyId of this.#keySessions.keyIds) this.onKeyChange(keyId);
   }

@@ -28,7 +28,7 @@ export type RfqMessage = RfqByPoolKeyMessage | RfqByPoolAddressMessage;
 /** On a plain connection a FilterMessage; the subprotocols add to it. */
 export type ClientMessage = AuthMessage | ChannelChange | RfqMessage | CallMessage;
 
-/** What HTTP can do as well. */
+/** Calls that HTTP has as well. */
 export type CallMessage = PostQuotesCall | BodyCall;
 
 /** Messages that change the channels that a socket follows. */

@@ -13,7 +13,7 @@ import type { RfqMessage } from './messages.js';
 export interface PushForm {
   /** The quote, as JSON. */
   quote(order: Order, fillableSize: bigint): string;
-  /** What was taken by a fill: the field after its body. */
+  /** The size that a fill took: the field after its body. */
   fill(size: bigint): string;
   /** The body of a request for quotes; null: this form has none for it. */
   rfq(rfq: Rfq): string | null;

@@ -55,7 +55,7 @@ export interface ClientRequestsOptions {
 /** Why a message was not carried out; null: it was, and has its answer. */
 export type Refusal = MessageProblem | null;
 
-/** What each message of a client does: says who it is, follows a channel or leaves it, asks makers for quotes. */
+/** Handles the messages of clients: AUTH, following a channel or leaving it, asking makers for quotes, calls. */
 export class ClientRequests {
   readonly #options: ClientRequestsOptions;
   readonly #heartbeats: Heartbeats;
@@ -93,7 +93,7 @@ export class ClientRequests {
 
   /**
    * A FILTER that reads the book waits until the key has paid for what it was sent before, and for its turn among all
-   * that is done in slices. What the socket sends after it about its channels waits with it.
+   * that is done in slices. Later messages of the socket about its channels wait with it.
    */
   #changeInOrder(session: Session, change: ChannelChange, holder: KeyHolder, id?: string): Refusal {
     const { waiting } = session;
@@ -157,7 +157,7 @@ export class ClientRequests {
     const ignoredMs = holder === 'NOT_FOUND' ? keys.strike(socket.remoteAddress) : 0;
     if (ignoredMs > 0) return { ...problems.rateLimited, retryAfterMs: ignoredMs };
     if (typeof holder === 'string') return problems.keyUnknown;
-    // What the socket follows, it follows with the new key.
+    // The channels that the socket follows go over to the new key.
     const problem = this.#unseen(session, holder) ?? this.#keySessions.validateJoin(session, holder);
     if (problem !== null) return problem;
     session.cancelDeadline?.();

@@ -21,7 +21,7 @@ export interface Credentials {
   readonly keyId: string;
 }
 
-/** What the sessions of a gateway share. */
+/** Parts that the sessions of a gateway share. */
 export interface SessionPorts {
   readonly keys: Pick<SocketKeys, 'verify'>;
   readonly quotas: Pick<SocketQuotas, 'charge' | 'debtMs'>;

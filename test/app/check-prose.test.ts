@@ -40,10 +40,17 @@ t.test('a phrase that is also plain English only warns', async (t) => {
   t.match(check(t, files, '--warnings').lines, ['docs/a.md:1 warning: "by itself"']);
 });
 
-t.test('a relative clause that begins with What is rejected in some folders alone', async (t) => {
-  const text = '/** What the worker is started with. */\n';
-  const { lines } = check(t, { src: { engine: { 'a.ts': text }, cli: { 'a.ts': text } } });
-  t.match(lines, ['src/engine/a.ts:1 error: "/** What t"', '1 phrases to replace']);
+t.test('a relative clause that begins with What is rejected in comments of some folders alone', async (t) => {
+  const text = '/** What the worker is started with. */\n// It is read. What is left stays.\n';
+  const { lines } = check(t, { src: { engine: { 'a.ts': text } }, web: { 'a.ts': text } });
+  const errors = lines.filter((line) => line.includes('error:'));
+  t.match(errors, ['src/engine/a.ts:1 error: "/** What t"', 'src/engine/a.ts:2 error: ". What i"']);
+  t.equal(errors.length, 2);
+});
+
+t.test('a text for readers may begin with What', async (t) => {
+  const text = "const help = `\n  What restore takes.`;\nconst description = 'All of it. What is unknown is null.';\n";
+  t.equal(check(t, { src: { engine: { 'a.ts': text } } }).status, 0);
 });
 
 t.test('paths narrow the check', async (t) => {

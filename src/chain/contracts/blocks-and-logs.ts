@@ -28,7 +28,7 @@ export interface LogQuery {
 
 const ADDRESS_BYTES = 20;
 
-/** What `eth_getLogs` gave, in chain order. Throws ChainAnswerError where it is no answer to that query. */
+/** The logs that `eth_getLogs` gave, in chain order. Throws ChainAnswerError where they do not answer that query. */
 export function readLogs(answer: unknown, { fromBlock, to, address, topics }: LogQuery): ChainLog[] {
   if (!Array.isArray(answer)) throw new ChainAnswerError('eth_getLogs gave no array');
   const logs = answer

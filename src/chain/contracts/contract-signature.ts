@@ -4,7 +4,7 @@ import type { ChainReader } from './chain-reader.js';
 import { isChainFailure } from './contract-errors.js';
 
 const abi = parseAbi(['function isValidSignature(bytes32 hash, bytes signature) view returns (bytes4)']);
-/** What the function returns for a signature that holds, padded to a word (EIP-1271). */
+/** Result of the function for a valid signature, padded to a word (EIP-1271). */
 const MAGIC = `0x1626ba7e${'0'.repeat(56)}`;
 
 /** Whether the contract at that address accepts the signature of a personal message (EIP-1271). */

@@ -149,7 +149,7 @@ export interface TokenProfile {
   readonly symbol: string;
   readonly address: Hex;
   readonly decimals: number;
-  /** What the contract's `symbol()` says where that is not `symbol`; null: the same, or nearly. */
+  /** The contract's own `symbol()` where that is not `symbol`; null: the same, or nearly. */
   readonly onChainSymbol?: string | null;
 }
 

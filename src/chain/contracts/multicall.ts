@@ -11,7 +11,7 @@ const WORD_DIGITS = 64;
 const WHOLE_BYTES = /^0x(?:[0-9a-f]{2})*$/i;
 
 /**
- * What Multicall3's `aggregate3` returned: an array of `(bool success, bytes returnData)`, each behind an offset. Read
+ * Results of Multicall3's `aggregate3`: an array of `(bool success, bytes returnData)`, each behind an offset. Read
  * by hand, because viem reads it byte by byte: 160 answers take it 10 ms, in which nobody else has a turn. Throws
  * ChainAnswerError where it is anything else than such an array.
  */
@@ -100,7 +100,7 @@ export type CallOne = (
   how: { readonly gas?: number | undefined; readonly code?: Hex | undefined },
 ) => Promise<CallResult>;
 
-/** What of `ContractBreaker` is needed here. */
+/** The part of `ContractBreaker` that is needed here. */
 export interface Breaker {
   isOpen(contract: Hex): boolean;
   trip(call: ContractCall): void;
@@ -109,8 +109,8 @@ export interface Breaker {
 export const NO_BREAKER: Breaker = { isOpen: () => false, trip: () => undefined };
 
 /**
- * Many reads in few requests, by Multicall3 where there is one. What is read may be hostile: a contract may burn all the
- * gas it is given. So calls that run foreign code go through `CappedMulticall`, which a node runs in Multicall3's place
+ * Many reads in few requests, by Multicall3 where there is one. Contracts may be hostile: one may burn all the gas that
+ * it is given. So calls that run foreign code go through `CappedMulticall`, which a node runs in Multicall3's place
  * and which bounds the gas of each call. A contract that reaches the cap trips its breaker and is asked nothing until
  * that closes: its calls count as failed.
  *

@@ -49,7 +49,7 @@ export async function checkProfile(
   throw new WrongProfile(lines.join('\n'));
 }
 
-/** What is wrong with a contract, and how the profile calls it. */
+/** A fault of a contract, with its name and address in the profile. */
 export interface ContractProblem extends Pick<Probe, 'name' | 'to'> {
   readonly problem: string;
 }
@@ -82,7 +82,7 @@ export function withContractNames(text: string, { contracts }: Pick<Profile, 'co
   });
 }
 
-/** What is wrong with each contract. */
+/** Faults of the contracts. */
 async function ask(reader: ChainReader, probes: readonly Probe[]): Promise<ContractProblem[]> {
   const answers = await reader.multicall(probes.map(({ to, data }) => ({ to, data })));
   return probes.flatMap(({ name, to, judge }, i) => {

@@ -78,9 +78,9 @@ export function collateralToken({ pool: { poolKey } }: Pick<SignedQuote, 'pool'>
 }
 
 /**
- * What the provider of a quote pays when all of it is filled and nothing is closed by it, 1e-18 of the collateral
- * token: the premium for a bid, the collateral less the premium for an ask. Null when the quote asks for nothing, or
- * for more than a pool can count.
+ * The amount that the provider of a quote pays when all of it is filled and nothing is closed by it, 1e-18 of the
+ * collateral token: the premium for a bid, the collateral less the premium for an ask. Null when the quote asks for
+ * nothing, or for more than a pool can count.
  */
 export function collateralNeeded(quote: SignedQuote): bigint | null {
   const { price, size, isBuy, pool } = quote;

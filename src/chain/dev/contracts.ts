@@ -247,7 +247,7 @@ export const devVolatilityAbi = parseAbi([
   'function setAtTheMoney(address[] tokens, uint256[] volatilities)',
 ]);
 
-/** What is on a chain: the contracts, and the pools that they were asked for at the start. */
+/** Deployments on a chain: the contracts, and the pools that they were asked for at the start. */
 export interface SavedDeployment {
   readonly deployment: Deployment;
   readonly pools: readonly Pool[];
@@ -287,7 +287,7 @@ export interface DevToken {
   readonly usdPrice: bigint;
   /** Implied volatility at the money, a year, in 1e-18; 0: it has none. */
   readonly volatility: bigint;
-  /** What each account gets, in whole tokens. */
+  /** Amount that each account gets, in whole tokens. */
   readonly granted: bigint;
 }
 

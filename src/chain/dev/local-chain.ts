@@ -99,7 +99,7 @@ async function continueTime(client: DevClient): Promise<void> {
   if (newest.number > 0n) await client.mine({ blocks: 1 });
 }
 
-/** What was deployed before, as far as it is still there, and what is missing of it. */
+/** The saved deployment as far as it is still there; deploys the missing parts. */
 async function deployed(
   client: DevClient,
   accounts: readonly DevAccount[],

@@ -74,7 +74,7 @@ export class PoolDeployer {
       const refusal = gasAccount.take(own.length);
       if (refusal !== null) return refusal;
       const ensure = async (pool: Missing) => [pool.poolAddress, await this.#ensure(pool, gasAccount)] as const;
-      // What is joined is joined at once: no gas was taken to send it anew, should it fail before its turn came.
+      // Pending deployments are joined at once: one that failed before its turn would be sent anew, without gas taken.
       const [joinedItems, ownItems] = await settleBoth(
         mapLimit(joined, joined.length, ensure),
         mapLimit(own, this.inFlight, ensure),

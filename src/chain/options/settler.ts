@@ -24,7 +24,7 @@ export type SettlementResult =
 
 type Plan = SettleItem | { readonly type: 'SETTLE'; readonly key: PoolKey };
 
-/** What the operator holds in one pool, 1e-18 contracts. */
+/** The operator's position in one pool, 1e-18 contracts. */
 interface Position {
   readonly shorts: bigint;
   readonly longs: bigint;

@@ -27,7 +27,7 @@ export interface TokenAmount {
 export type VaultQuote =
   /** `quote` contains `fee`. */
   | { readonly type: 'QUOTED'; readonly vault: string; readonly quote: TokenAmount; readonly fee: TokenAmount }
-  /** What was asked for can't be: `message` says why, in the words of the date rules, or as a contract's error. */
+  /** The trade is not possible: `message` says why, in the words of the date rules, or as a contract's error. */
   | {
       readonly type: 'REFUSED';
       readonly code: 'invalid_expiration' | 'unknown_vault' | 'contract_refused';

@@ -33,7 +33,7 @@ interface Unverified {
   readonly quote: IdentifiedQuote;
 }
 
-/** What is known of an item before anything is published. */
+/** The finding on an item before anything is published. */
 export type CheckedItem =
   | IntakeItem
   | { readonly type: 'GOOD'; readonly quote: IdentifiedQuote }
@@ -54,7 +54,7 @@ export interface PendingPublications {
   prefetch(quotes: readonly IdentifiedQuote[]): void;
 }
 
-/** What is found out of posted quotes before anything is published: pool address, id, signature, the chain's own check. */
+/** Checks posted quotes before anything is published: pool address, id, signature, the chain's own check. */
 export class QuoteValidation {
   constructor(
     private readonly orders: Pick<KnownOrders, 'get'>,
@@ -80,7 +80,7 @@ export class QuoteValidation {
           : this.#identify(boundQuote(quote, pool), pending),
       );
     }
-    // What follows, packing the signatures and the reading of the chain, has turns of its own.
+    // The next steps, packing the signatures and reading the chain, have turns of their own.
     if (posted.length > this.checksPerTurn) await yieldToEventLoop(this.clock);
     return this.#askChain(withTwins(await this.#verify(items)), pending);
   }
@@ -152,7 +152,7 @@ export interface QuoteCheckLimits {
 
 const NO_POOL = 'Failed to fetch pool address';
 
-/** What is wrong with a posted quote as far as it takes no chain to tell, in the order of the contract's own checks. */
+/** Finds the faults of a posted quote that show without the chain, in the order of the contract's own checks. */
 export class QuoteRules {
   constructor(
     private readonly signatures: Pick<QuoteSignature, 'quoteId'>,

@@ -95,7 +95,7 @@ export function readTime(value: unknown): number {
   return seconds;
 }
 
-/** What `decode` makes of a contract's answer. Throws ChainAnswerError where it cannot be one: the node's fault, no bug. */
+/** Result of `decode` for a contract's answer. Throws ChainAnswerError if `decode` throws: the node's fault, no bug. */
 export function decodeOrThrow<T>(decode: () => T): T {
   try {
     return decode();

@@ -6,7 +6,7 @@ import type { BlockId } from '../contracts/blocks-and-logs.js';
 export interface TxReceipt extends BlockId {
   readonly txHash: Hex;
   readonly gasUsed: bigint;
-  /** What it cost, 1e-18 of the chain's own coin. */
+  /** The fee paid, 1e-18 of the chain's own coin. */
   readonly feeWei: bigint;
   /** False: mined and reverted. */
   readonly succeeded: boolean;
@@ -136,7 +136,7 @@ export function txFields({ chainId, nonce, maxPriorityFeePerGas, maxFeePerGas, g
   return Buffer.concat([...numbers, string(bytesOf(to)), string(NOTHING), string(bytesOf(data)), accessList]);
 }
 
-/** What the signature is over. */
+/** The bytes that the signature is over. */
 export function unsignedTx(fields: Buffer): Buffer {
   return typed(fields);
 }

@@ -50,7 +50,7 @@ export class TxSender {
     }
   }
 
-  /** What the chain asks now. */
+  /** Fees that the chain asks now. */
   currentFees(): Promise<Fees> {
     return this.#fees.current();
   }

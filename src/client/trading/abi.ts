@@ -1,7 +1,7 @@
 import { parseAbi } from 'viem';
 import { POOL_ERRORS } from '../../wire/pool-errors.js';
 
-/** What the kit calls and reads of a pool. Tests compare it with the service's own declarations. */
+/** The part of a pool's interface that the kit uses. Tests compare it with the service's own declarations. */
 export const tradedPoolAbi = parseAbi([
   'struct QuoteOB { address provider; address taker; uint256 price; uint256 size; bool isBuy; uint256 deadline; uint256 salt; }',
   'struct PoolSignature { uint8 v; bytes32 r; bytes32 s; }',

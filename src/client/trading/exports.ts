@@ -1,4 +1,4 @@
-/** What `quotebook/client/trading` gives, in Node and in browsers. */
+/** Exports of `quotebook/client/trading`, in Node and in browsers. */
 export { ERC20_ROUTERS } from './abi.js';
 export {
   ContractRefusedError,

@@ -8,7 +8,7 @@ import { FeedNotLiveError, NotShownError } from './errors.js';
 export interface WatchOptions {
   readonly client: Pick<BaseOrderbookClient, 'followEvents' | 'onHeartbeat'>;
   readonly clock: ClientClock;
-  /** Quotes whose events can name the transactions. What the key may not see, the server refuses. */
+  /** Quotes whose events can name the transactions. The server refuses those that the key may not see. */
   readonly filter: QuotesFilter;
   /** How long the feed may take to be live, and to show a transaction. */
   readonly feedMs: number;

@@ -3,7 +3,7 @@ import type { OrderbookQuote, PoolKeyJson } from '../../wire/orderbook.js';
 import type { SideText } from '../../wire/primitives.js';
 import { compareBestFirst } from '../level-book.js';
 
-/** What the taker wants. */
+/** A fill as the taker wants it. */
 export interface FillTerms {
   /** The book's side: `ask` to buy options, `bid` to sell them. */
   readonly side: SideText;
@@ -16,7 +16,7 @@ export interface FillTerms {
   readonly limitPrice: bigint;
 }
 
-/** What the amounts of a fill depend on besides the quotes. */
+/** State that the amounts of a fill depend on besides the quotes. */
 export interface TakerState {
   readonly taker: Hex;
   /** The taker's contracts in the pool, 1e-18: closing a position needs less collateral than opening one. */
@@ -38,7 +38,7 @@ export interface PlannedFill {
   /** 1e-18 of the collateral token. */
   readonly premium: bigint;
   readonly fee: bigint;
-  /** What the fill changes of the taker's balance, in the token's own decimals; below 0: the taker pays. */
+  /** Change of the taker's balance by the fill, in the token's own decimals; below 0: the taker pays. */
   readonly change: bigint;
 }
 
@@ -59,7 +59,7 @@ export interface FillPlan {
   readonly change: bigint;
   /** The balance that the fills need in their order, in the token's own decimals. */
   readonly neededBalance: bigint;
-  /** What the router has to be allowed to move, in the token's own decimals. */
+  /** Least allowance that the router needs, in the token's own decimals. */
   readonly neededAllowance: bigint;
 }
 

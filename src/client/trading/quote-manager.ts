@@ -58,7 +58,7 @@ export class QuoteManager {
   readonly #budget: PostingBudget;
   readonly #events = new Emitter<ManagerEvent>();
   readonly #pools = new Map<Hex, QuotedPool>();
-  /** What to post again while no answer is known. */
+  /** Quotes to post again while no answer is known. */
   readonly #posted = new Map<Hex, PostedQuoteJson>();
   readonly #cancelsUnderWay = new Map<Hex, Promise<void>>();
   /** Quotes whose cancel is in a block. */
@@ -92,7 +92,7 @@ export class QuoteManager {
     return this.#events.add(listener);
   }
 
-  /** What to offer in a pool from now on. `null`: nothing; what is offered is cancelled. */
+  /** Sets the target of a pool from now on. `null`: offer nothing, and cancel what is offered. */
   setTarget(pool: QuotedPool, target: QuoteTarget | null): void {
     const poolAddress = pool.poolAddress.toLowerCase() as Hex;
     this.#desk.target(poolAddress, target);

@@ -2,7 +2,7 @@ import type { Hex } from 'viem';
 import type { SideText } from '../../wire/primitives.js';
 import { type LedgerOptions, type Offer, QuoteLedger, type SentQuote, type TrackedQuote } from './quote-ledger.js';
 
-/** What to offer on one side. */
+/** Price and size to offer on one side. */
 export interface SideTarget {
   /** 1e-18, as quotes have it. */
   readonly price: bigint;
@@ -12,7 +12,7 @@ export interface SideTarget {
   readonly rfq?: { readonly price: bigint; readonly size: bigint };
 }
 
-/** What to offer in one pool; an absent side offers nothing. */
+/** Targets of one pool; an absent side offers nothing. */
 export type QuoteTarget = Partial<Readonly<Record<SideText, SideTarget>>>;
 
 export interface DeskOptions extends LedgerOptions {
@@ -126,7 +126,7 @@ export class QuotingDesk {
       })
       .map(({ quoteId }) => quoteId)
       .slice(0, quotes);
-    // What the answer to the unknown ones was decides what is missing: nothing new in the same request.
+    // The answers to the unknown ones decide what is missing: nothing new goes into the same request.
     if (reposts.length > 0) return { offers: [], reposts, cancels };
     const offers = this.#publicOffers(nowSeconds).slice(0, quotes);
     return {
@@ -155,7 +155,7 @@ export class QuotingDesk {
   #privateOffers(nowSeconds: number, quotes: number, others: readonly Offer[]): Offer[] {
     const requests = this.#requests.filter(({ atSeconds }) => nowSeconds - atSeconds <= REQUEST_SECONDS);
     const offers: Offer[] = [];
-    // What is kept for requests may have been filled just now: then it comes back with the next look at the chain.
+    // The size kept for requests may have been filled just now: then it comes back with the next look at the chain.
     const waiting: RfqAsked[] = [];
     for (const request of requests) {
       const { poolAddress, side, taker, size } = request;

@@ -36,14 +36,14 @@ export interface Transaction {
   readonly blockNumber: bigint;
 }
 
-/** What the account has of a pool's collateral token. */
+/** The account's funds in a pool's collateral token. */
 export interface Collateral {
   /** Base of a call, quote of a put. */
   readonly token: Hex;
   readonly decimals: number;
   /** Of the token, in its own decimals. */
   readonly balance: bigint;
-  /** What the router may move of it, in the same. */
+  /** The router's allowance of it, in the same decimals. */
   readonly allowance: bigint;
 }
 
