@@ -90,6 +90,7 @@ export class GasBudget {
   #take(holder: QuotaHolder, quotes: number, gas: number): number {
     const { id, tier } = holder;
     const { quotesPerDay, gasPerDay } = this.#options.of(tier);
+    this.#forgetEnded();
     const quotesWaitMs = this.#quotes.take(id, quotes, quotesPerDay);
     const waitMs = quotesWaitMs > 0 ? quotesWaitMs : this.#gas.take(id, gas, gasPerDay);
     if (waitMs === 0) void this.#keep(id);
@@ -117,6 +118,16 @@ export class GasBudget {
     }
   }
 
+  /** Deletes days that have ended, also those of keys that are gone. */
+  #forgetEnded(): void {
+    for (const id of this.#gas.ended()) {
+      if (!this.#quotes.hasEnded(id)) continue;
+      this.#gas.delete(id);
+      this.#quotes.delete(id);
+      this.#options.kept?.remove(`${KEPT_AS}${id}`).catch(() => undefined);
+    }
+  }
+
   /** Restores the days of an earlier run, and deletes those that have ended. */
   #restore(): void {
     const { kept, nowMs } = this.#options;
@@ -125,10 +136,13 @@ export class GasBudget {
       const { quotes, gas } = Object(value) as { quotes?: unknown; gas?: unknown };
       if (!isUsedOfDay(quotes) || !isUsedOfDay(gas))
         throw new Error(`What ${key} used was kept in a form not understood`);
+      if (Math.max(quotes.endsMs, gas.endsMs) <= nowMs()) {
+        kept?.remove(key).catch(() => undefined);
+        continue;
+      }
       const id = key.slice(KEPT_AS.length);
       this.#quotes.put(id, quotes);
       this.#gas.put(id, gas);
-      if (Math.max(quotes.endsMs, gas.endsMs) <= nowMs()) kept?.remove(key).catch(() => undefined);
     }
   }
 }
@@ -152,14 +166,32 @@ interface UsedOfDay {
 
 /**
  * The amount that each key has used within 24 hours of its first use. The clock continues after a restart and ignores
- * steps of the wall clock. Only existing keys have entries, which bounds the map.
+ * steps of the wall clock.
  */
 class DayBudget {
   readonly #nowMs: () => number;
+  /** Those that end last at the end, but for days of an earlier run. */
   readonly #days = new Map<string, UsedOfDay>();
 
   constructor(nowMs: () => number) {
     this.#nowMs = nowMs;
+  }
+
+  /** Whose day has ended, up to the first that has not. */
+  *ended(): Iterable<string> {
+    for (const who of this.#days.keys()) {
+      if (!this.hasEnded(who)) return;
+      yield who;
+    }
+  }
+
+  hasEnded(who: string): boolean {
+    return (this.#days.get(who)?.endsMs ?? 0) <= this.#nowMs();
+  }
+
+  /** A day that has ended. */
+  delete(who: string): void {
+    this.#days.delete(who);
   }
 
   /** Takes all of `amount` or nothing. Returns 0, or the milliseconds until the day ends. */
@@ -190,6 +222,7 @@ class DayBudget {
 
   /** Also restores the day of an earlier run. */
   put(who: string, day: UsedOfDay): void {
+    if (this.#days.get(who)?.endsMs !== day.endsMs) this.#days.delete(who);
     this.#days.set(who, day);
   }
 }

@@ -256,6 +256,22 @@ t.test('what is kept in a form that is not understood stops the start', async (t
   }
 });
 
+t.test('the days of keys that are gone are deleted once they have ended', async (t) => {
+  const kept = new MemoryKeyValueStore();
+  const { clock, gas } = gasOf(10, 1e9, kept);
+  const keys = (): string[] => [...kept.reopened().found.keys()].sort();
+  for (const id of ['a', 'b']) t.equal(gas.take({ id, tier: 'free' }, 1), 0);
+  await turn();
+  clock.advance(DAY_MS - 1);
+  gas.take({ id: 'c', tier: 'free' }, 1);
+  await turn();
+  t.strictSame(keys(), ['key a', 'key b', 'key c']);
+  clock.advance(1);
+  gas.take({ id: 'b', tier: 'free' }, 1);
+  await turn();
+  t.strictSame(keys(), ['key b', 'key c']);
+});
+
 const GAS_PER_TX = 100;
 const holder = { id: 'a', tier: 'free' } as const;
 const wallet = '0x03';
