@@ -28,8 +28,8 @@ const REJECTED = [
 
 /** Begins a comment, or a line of one. */
 const COMMENT = String.raw`(?:\/\/|\/\*+|^[ \t]*\*+)`;
-/** Folders whose comments have none of these left, which elsewhere only warn. Texts for readers may begin so. */
-const STRICT = /^src\/(?!chain\/follow\/)/;
+/** Files whose comments have none of these left, which elsewhere only warn. Texts for readers may begin so. */
+const STRICT = /^src\//;
 const FREE_RELATIVE = pattern([
   'the noun: "Levels that left the book"',
   String.raw`(?:${COMMENT}[ \t]*|(?<=${COMMENT}[^\n]*)[.:!?] )What [a-z]`,

@@ -5,8 +5,8 @@ import { json } from './responses.js';
 /**
  * Answers that were given since the last record of the log. Pages and bots ask the same of a pool again and again, and
  * most of the time nothing has happened in between; then looking the answer up takes a tenth of making it. An answer
- * that was asked for only once is not kept: holding on to answers that nobody asks for again costs more than making some
- * of them twice.
+ * that was asked for only once is not kept: holding on to answers that nobody asks for again costs more than making
+ * some of them twice.
  */
 export class ResponseCache {
   /** By path and query. */

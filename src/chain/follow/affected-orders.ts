@@ -92,7 +92,7 @@ interface Restated {
   readonly state: QuoteState;
 }
 
-/** What the settlement chain says of the book's orders after a block, and telling the book of it. */
+/** Reads the states of the book's orders from the settlement chain after a block, and submits them to the book. */
 export class OrderStates {
   constructor(
     private readonly states: QuoteStates,

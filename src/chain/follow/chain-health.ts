@@ -66,7 +66,7 @@ export class ChainHealth {
     return this.#failure === null ? null : `${this.name}: the last reading failed: ${this.#failure}`;
   }
 
-  /** What was read is known to lack events, and why; null: no more. */
+  /** The logs that were read are known to lack events, and why; null: no more. */
   doubt(why: string | null): void {
     this.#doubt = why;
   }

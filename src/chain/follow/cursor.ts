@@ -344,7 +344,7 @@ export interface BlockRange {
   readonly isHeard?: true;
 }
 
-/** What `ChainCursor` says to be done next. */
+/** The next step, as `ChainCursor` decides it. */
 export type CursorStep =
   /** There is nothing to be read now, or the node lags. */
   | { readonly type: 'IDLE' }

@@ -39,7 +39,7 @@ export class EarlyEvents {
     }
   }
 
-  /** What was seen of this quote, once. A cancel counts only when it is the provider's own. */
+  /** Removes and returns the events seen of this quote. A cancel counts only when it is the provider's own. */
   take({ pool, quoteId, provider }: Pick<Quote, 'pool' | 'quoteId' | 'provider'>): readonly EarlyEvent[] {
     const key = keyOf(pool.poolAddress, quoteId);
     const events = this.#events.get(key)?.values() ?? [];

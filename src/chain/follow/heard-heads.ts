@@ -88,7 +88,7 @@ export class HeardHeads {
     return null;
   }
 
-  /** What the node, asked for its newest block, has answered. */
+  /** `head`: the node's answer to a request for its newest block. */
   check(head: BlockHead): void {
     this.#isUsed = false;
     this.#checkAtMs = this.clock.monotonicMs() + this.options.checkMs;

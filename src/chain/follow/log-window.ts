@@ -57,7 +57,7 @@ export interface LogWindowListener {
   onDoubt(why: string | null): void;
 }
 
-/** What was read; nothing of it counts as read before `accept`. */
+/** Logs of one reading; nothing of it counts as read before `accept`. */
 export interface LogReading {
   /** Null: old blocks alone were read again. */
   readonly range: BlockRange | null;
@@ -324,7 +324,7 @@ export class LogWindow {
     return { ...NOTHING_READ, confirmed, again: old.again, late, hints: allHints };
   }
 
-  /** What was read is in the book. */
+  /** Records a reading whose events are in the book. */
   accept({ range, fresh, late, hints, checked, confirmed, again }: LogReading): void {
     const counted = late.filter((log) => !this.isOfEarlierProcess(log));
     if (counted.length > 0) this.listener.onLate(counted.length);
@@ -495,7 +495,7 @@ export class LogWindow {
     return range;
   }
 
-  /** What doubted, open (where they may be late) and wanted blocks hold, and the events that the verification found. */
+  /** Reads doubted, open (where they may be late) and wanted blocks; adds the events that the verification found. */
   async #readOpen(isRecent: boolean): Promise<Pick<LogReading, 'confirmed' | 'again'> & FoundLogs> {
     const open = isRecent ? await this.#openHeads() : { excluded: [], suspects: [] };
     const doubted = [...this.#doubted.values()].slice(0, DOUBTED_PER_LOOK);
@@ -591,7 +591,7 @@ export class LogWindow {
     this.#sample = { blockNumber, blockHash };
   }
 
-  /** Beside the reading, which is not to wait for it. What it finds is taken up by the next look. */
+  /** Beside the reading, which is not to wait for it. The next look takes up its findings. */
   #startVerification(): void {
     const now = this.clock.monotonicMs();
     const position = this.#position;

@@ -162,7 +162,7 @@ export function encodeGetPoolAddress(key: PoolKey): Hex {
   return `${SELECTOR}${poolKeyWords(key)}`;
 }
 
-/** What it returned, the address in lower case. Throws ChainAnswerError where it is of another form. */
+/** The result that it returned, with the address in lower case. Throws ChainAnswerError where it is of another form. */
 export function decodeGetPoolAddress(
   data: Hex,
   factory: Hex,
@@ -176,7 +176,7 @@ function nameOf({ base, quote, oracleAdapter, strike, maturity, isCallPool }: Po
   return `${base},${quote},${oracleAdapter},${strike},${maturity},${isCallPool}`.toLowerCase();
 }
 
-/** What the factory says of a key now. */
+/** The factory's answer for a key now. */
 export type FoundPool =
   | { readonly type: 'FOUND'; readonly poolAddress: Hex; readonly isDeployed: boolean }
   /** There is no such pool and none can be deployed; the factory's error by name. */

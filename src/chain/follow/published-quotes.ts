@@ -27,7 +27,7 @@ export interface QuoteCandidate {
   readonly log: ChainLog;
 }
 
-/** What the events of a range are, before any listener is called: the range may have to be read again. */
+/** Results of checking the events of a range, before any listener is called: the range may have to be read again. */
 export interface CheckedEvents {
   readonly candidates: readonly QuoteCandidate[];
   readonly refused: readonly RefusedEvent[];
@@ -109,7 +109,7 @@ function termsProblem(quote: IdentifiedQuote, now: number): { why: StreamRefusal
   return null;
 }
 
-/** What a `PublishQuote` event says, nothing of it checked but that JSON can carry its numbers. */
+/** Content of a `PublishQuote` event, nothing of it checked but that JSON can carry its numbers. */
 interface PublishedQuote {
   readonly poolKey: PoolKey;
   readonly words: Omit<SignedQuote, 'pool'>;

@@ -26,7 +26,7 @@ import { encodeGetPoolAddress } from './pool-addresses.js';
 export const ERROR_NAMES = ['None', ...QUOTE_ERRORS] as const;
 
 /**
- * What the settlement chain says of a quote at one block. `error` is null when it can be filled now; with one that is
+ * State of a quote on the settlement chain at one block. `error` is null when it can be filled now; with one that is
  * an InvalidReason it may become fillable again, with any other it can't.
  */
 export interface QuoteReading {

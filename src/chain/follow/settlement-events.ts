@@ -26,7 +26,7 @@ export interface FillEvent {
   readonly isBuy: boolean;
 }
 
-/** What the settlement chain's logs say that a book cares about. Nothing is checked yet but the form. */
+/** An event in the settlement chain's logs that matters to a book. Nothing is checked yet but the form. */
 export type SettlementEvent =
   | FillEvent
   | { readonly type: 'CANCEL'; readonly log: ChainLog; readonly quoteId: Hex; readonly provider: Hex }
@@ -106,7 +106,7 @@ export function mayHoldSettlementEvents(bloom: LogsBloom): boolean {
   return EVENTS.some((name) => bloom.has(name));
 }
 
-/** What the logs say: only those of the factory and of `pools`, those with orders, count. */
+/** Events in the logs: only logs of the factory and of `pools`, those with orders, count. */
 export function settlementEvents(logs: readonly ChainLog[], poolFactory: Hex, pools: readonly Pool[]): FoundEvents {
   const known = emittersOf(poolFactory, pools);
   const events: SettlementEvent[] = [];

@@ -62,7 +62,7 @@ interface TradedQuote {
   readonly price: bigint | null;
 }
 
-/** What the logs that were read change, and what they say in vain. */
+/** Events of the logs that were read: those that take effect, and those that do not. */
 interface SortedEvents {
   readonly changes: readonly SettlementEvent[];
   /** Each fill among them as a trade, but for its time. */
@@ -225,7 +225,7 @@ export class SettlementFollower {
     return range.isLast;
   }
 
-  /** The position does not move. What the orders concerned have become is asked at it, as of all that wait. */
+  /** The position does not move. The follower reads the states of the orders concerned at it, as of all that wait. */
   async #enterLate(reading: LogReading): Promise<void> {
     if (reading.late.length > 0 || reading.hints.length > 0) {
       const { changes, trades, old, unknown, ignored } = this.#sort(reading);
