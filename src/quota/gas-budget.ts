@@ -177,7 +177,7 @@ class DayBudget {
     this.#nowMs = nowMs;
   }
 
-  /** Whose day has ended, up to the first that has not. */
+  /** Those whose day has ended, up to the first whose day has not. */
   *ended(): Iterable<string> {
     for (const who of this.#days.keys()) {
       if (!this.hasEnded(who)) return;
