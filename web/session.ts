@@ -376,10 +376,17 @@ export class Session {
   #followEvents(client: OrderbookClient): void {
     this.#events?.close();
     this.#events = client.followEvents(this.#taker);
-    // What was missed shows in no event.
-    this.#events.onResync(() => {
+    // What was missed shows in no event, also where the feed begins anew after the connection was lost.
+    const revise = (): void => {
       this.#reviseTrades();
       void this.#account.refresh();
+    };
+    let wasLive = false;
+    this.#events.onResync(revise);
+    this.#events.onState((state) => {
+      if (state !== 'LIVE') return;
+      if (wasLive) revise();
+      wasLive = true;
     });
     this.#events.onEvent((event) => {
       this.#tape.addEvent(event);

@@ -1,4 +1,5 @@
 import t from 'tap';
+import type { WebSocketRoute } from 'playwright-core';
 import { DevActions } from '../chain/dev-actions.js';
 import { changePools, connect, DESKTOP, inPage, until, withPage } from './in-page.js';
 
@@ -102,6 +103,36 @@ await withPage(async ({ browser, service, maker, call, put }) => {
       await last.filter({ hasText: /^$/ }).waitFor();
       await until(page, '#chart-middle', 'no trades yet');
       t.match(await page.textContent('#trades-rows'), /1600 C/, 'older trades stay');
+    });
+  });
+
+  await t.test('fills that a lost connection kept from the page show when it is back', async (t) => {
+    const pool = service.chain.pools.find(({ poolKey }) => poolKey.isCallPool && poolKey.strike === 1800n * ONE);
+    if (pool === undefined) throw new Error('a chain has calls of several strikes');
+    await maker.ask(pool, ONE / 30n, 5n * ONE);
+    await inPage(t, browser, { service, options, pool }, async (page) => {
+      const sockets: WebSocketRoute[] = [];
+      let isReachable = true;
+      await page.routeWebSocket('**/*', (socket) => {
+        sockets.push(socket);
+        if (!isReachable) return void socket.close();
+        const server = socket.connectToServer();
+        // As if the log were another one by now: the service begins anew, and sends nothing of what was missed.
+        socket.onMessage((message) =>
+          server.send(String(message).replace(/"epoch":"[^"]*"/, `"epoch":"${'0'.repeat(16)}"`)),
+        );
+      });
+      await page.reload();
+      await page.waitForSelector('#pool[aria-busy=false]');
+      await until(page, '#trades-rows', '1600 C');
+      isReachable = false;
+      await sockets[0]?.close();
+      await page.waitForSelector('#connection[data-state=WAITING]');
+      await maker.fill(pool, ONE / 8n);
+      isReachable = true;
+      await page.waitForSelector('#connection[data-state=OPEN]');
+      await until(page, '#trades-rows', '1800 C');
+      await page.locator('#chain-rows tr:nth-child(3) td:nth-child(2)', { hasText: '0.03' }).waitFor();
     });
   });
 
