@@ -128,7 +128,9 @@ await withPage(async ({ browser, service, maker, call, put }) => {
       isReachable = false;
       await sockets[0]?.close();
       await page.waitForSelector('#connection[data-state=WAITING]');
+      const { seq } = service.engine;
       await maker.fill(pool, ONE / 8n);
+      while (service.engine.seq === seq) await page.waitForTimeout(50);
       isReachable = true;
       await page.waitForSelector('#connection[data-state=OPEN]');
       await until(page, '#trades-rows', '1800 C');
