@@ -136,6 +136,8 @@ export class Session {
   #book: FollowedBook | null = null;
   #events: FollowedEvents | null = null;
   #requests: FollowedRfqs | null = null;
+  /** Numbers of requests, while those of two wallets are followed. */
+  #heardOfBoth: Set<number> | null = null;
   #listTimer: ReturnType<typeof setInterval> | undefined;
   #valueTimer: ReturnType<typeof setInterval> | undefined;
   /** Pools with messages that were not in the last list. */
@@ -357,12 +359,26 @@ export class Session {
     this.#followRequests(client);
   }
 
-  /** Those for every maker, and those that name the wallet's address among their makers. */
+  /**
+   * Requests for every maker, and those that name the wallet's address among their makers. Another wallet's take the
+   * place of these once they are live: a request that comes meanwhile is heard all the same.
+   */
   #followRequests(client: OrderbookClient): void {
-    this.#requests?.close();
+    const before = this.#requests;
     const rfqs = client.followRfqs(this.#wallet === null ? {} : { provider: this.#wallet.address });
     this.#requests = rfqs;
+    const heardOfBoth = new Set<number>();
+    if (before !== null) {
+      this.#heardOfBoth = heardOfBoth;
+      const end = (): void => {
+        before.close();
+        if (this.#heardOfBoth === heardOfBoth) this.#heardOfBoth = null;
+      };
+      void rfqs.whenLive().then(end, end);
+    }
     rfqs.onRfq((rfq) => {
+      if (this.#heardOfBoth?.has(rfq.seq) === true) return;
+      this.#heardOfBoth?.add(rfq.seq);
       this.#tape.addRfq(rfq);
       const requested = this.#market.requestedPool(rfq.body);
       if (requested !== undefined && this.#account.quotesIn(requested)) this.#notices.heardRfq(rfq.body, requested);
@@ -370,7 +386,9 @@ export class Session {
       this.#drawMarket();
     });
     rfqs.onUpdate((update) => this.#inbox.heardUpdate(update));
-    rfqs.onState((state) => this.#inbox.showRefused(state === 'REFUSED'));
+    rfqs.onState((state) => {
+      if (rfqs === this.#requests) this.#inbox.showRefused(state === 'REFUSED');
+    });
   }
 
   #followEvents(client: OrderbookClient): void {

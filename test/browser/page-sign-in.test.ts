@@ -83,36 +83,44 @@ await withPage(
       });
     });
 
-    await t.test('a maker cancels a private quote that its key no longer shows', async (t) => {
-      const [every, plain] = [await keys.create('paid', 'maker', ['takers:all']), await keys.create('paid', 'plain')];
-      await inPage(t, browser, { service, options, pool: call }, async (page) => {
-        await giveKey(page, every.key);
-        await connect(page, MAKER);
-        await maker.requestQuotes(call, 9n * ONE);
-        const request = page.locator('#requests-rows tr', { hasText: 'wants to buy 9.00' });
-        await request.locator('input').fill('0.1');
-        await request.getByRole('button', { name: 'Answer' }).click();
-        await until(page, '#quotes-rows', 'live; private, for 0x');
-        const quoteId = (await page.getAttribute('#quotes-rows button', 'data-key'))?.split(' ')[0] as Hex;
+    await t.test(
+      'a maker sees its private quote with any key, and cancels it where the service shows it no more',
+      async (t) => {
+        const [every, plain] = [await keys.create('paid', 'maker', ['takers:all']), await keys.create('paid', 'plain')];
+        await inPage(t, browser, { service, options, pool: call }, async (page) => {
+          await giveKey(page, every.key);
+          await connect(page, MAKER);
+          await maker.requestQuotes(call, 9n * ONE);
+          const request = page.locator('#requests-rows tr', { hasText: 'wants to buy 9.00' });
+          await request.locator('input').fill('0.1');
+          await request.getByRole('button', { name: 'Answer' }).click();
+          await until(page, '#quotes-rows', 'live; private, for 0x');
+          const quoteId = (await page.getAttribute('#quotes-rows button', 'data-key'))?.split(' ')[0] as Hex;
 
-        await giveKey(page, plain.key);
-        await until(page, '#wallets-problem', 'Another key needs another sign-in');
-        await page.click('#wallets-close');
-        await connect(page, MAKER);
-        await until(page, '#quotes-rows', 'can be filled until');
-        t.match(await page.textContent('#quotes-rows tr'), /9\.00can be filled until \d\d:\d\d:\d\d; private, for 0x/);
-        await page.click('#cancel-all');
-        await until(page, '#account-note', 'Cancelled 1 quote in transaction 0x');
-        await until(page, '#quotes-rows', 'no private ones from this browser');
-        const filled = await new DevActions(service.chain).client.readContract({
-          address: call.poolAddress,
-          abi: poolAbi,
-          functionName: 'getQuoteOBFilledAmount',
-          args: [service.chain.accounts[MAKER]?.address ?? '0x', quoteId],
+          await giveKey(page, plain.key);
+          await until(page, '#wallets-problem', 'Another key needs another sign-in');
+          await page.click('#wallets-close');
+          await connect(page, MAKER);
+          await until(page, '#quotes-rows', 'live; private, for 0x');
+          await page.route(/\/orders\?/, (route) => route.fulfill({ json: { validQuotes: [], invalidQuotes: [] } }));
+          await until(page, '#quotes-rows', 'can be filled until');
+          t.match(
+            await page.textContent('#quotes-rows tr'),
+            /9\.00can be filled until \d\d:\d\d:\d\d; private, for 0x/,
+          );
+          await page.click('#cancel-all');
+          await until(page, '#account-note', 'Cancelled 1 quote in transaction 0x');
+          await until(page, '#quotes-rows', 'no private ones from this browser');
+          const filled = await new DevActions(service.chain).client.readContract({
+            address: call.poolAddress,
+            abi: poolAbi,
+            functionName: 'getQuoteOBFilledAmount',
+            args: [service.chain.accounts[MAKER]?.address ?? '0x', quoteId],
+          });
+          t.equal(filled, maxUint256);
         });
-        t.equal(filled, maxUint256);
-      });
-    });
+      },
+    );
   },
   { privacy: 'proven', limits: { wsHeartbeatMs: 200, keyWatchMs: 20 } },
 );
