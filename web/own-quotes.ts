@@ -95,7 +95,7 @@ export class OwnQuotes {
       (quote) => isSameAddress(quote.provider, provider) && quote.deadline > this.#clock.now(),
     );
     const [open, own, withdrawn] = await Promise.all([
-      client.rest.orders({ provider }),
+      client.rest.ordersOf(provider),
       client.rest.orders({ quoteIds: sent.map(({ quoteId }) => quoteId) }),
       withdrawnOf(client, provider),
     ]);

@@ -263,12 +263,12 @@ async function printed(
 export const accountCommand = terminalCommand(
   'account',
   "show an account's quotes, positions and balances",
-  { usage: 'quotebook account ADDRESS [FLAGS]', about: 'Quotes are its public ones.' },
+  { usage: 'quotebook account ADDRESS [FLAGS]', about: 'Private quotes are shown to a key that may see them.' },
   async ({ client, isJson, positionals, io }) => {
     const [address, extra] = positionals;
     if (address === undefined || extra !== undefined || !isAddress(address)) throw new UsageError('name one address');
     const [orders, positions, balances] = await Promise.all([
-      client.rest.orders({ provider: address, fields: 'instrument' }),
+      client.rest.ordersOf(address, { fields: 'instrument' }),
       client.rest.optionBalances(address),
       client.rest.collateralBalances(address),
     ]);

@@ -52,7 +52,7 @@ import type {
 } from '../wire/orderbook.js';
 import type { PostRfqBody, RfqCompetition, RfqCover, RfqsPage, RfqsQuery, RfqsResult } from '../wire/rfq.js';
 import type { BookProof } from '../wire/history.js';
-import { ApiError } from './errors.js';
+import { ApiError, lacksScope } from './errors.js';
 import type { Fetch } from './ports.js';
 import { type Quotas, readQuotas } from './quotas.js';
 import type { Credentials } from './sign-in.js';
@@ -160,6 +160,20 @@ export class Rest {
     return this.#post('/orders/query', {
       ...this.#ofChain(query),
       ...(limit !== undefined && { limit: Number(limit) }),
+    });
+  }
+
+  /**
+   * `orders` of one provider: its private quotes, too, where the service shows them to this key; public ones alone where
+   * `privacy` is proven, and the key has neither proven the address nor the scope `takers:all`.
+   */
+  ordersOf(
+    provider: Hex,
+    query: Omit<WithoutChain<OrdersQueryParams>, 'provider' | 'taker'> = {},
+  ): Promise<OrdersResponse> {
+    return this.orders({ ...query, provider, taker: '*' }).catch((error: unknown) => {
+      if (!lacksScope(error)) throw error;
+      return this.orders({ ...query, provider });
     });
   }
 

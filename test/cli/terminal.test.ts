@@ -16,9 +16,9 @@ const commands: readonly [CliCommand, ...CliCommand[]] = [
   watchCommand,
   accountCommand,
 ];
-const [maker] = chain.accounts.slice(1);
+const [maker, taker] = chain.accounts.slice(1);
 const [pool] = chain.pools;
-if (maker === undefined || pool === undefined) throw new Error('a chain has accounts and pools');
+if (maker === undefined || taker === undefined || pool === undefined) throw new Error('a chain has accounts and pools');
 const signed = await Promise.all([
   signQuote(maker.privateKey, pool, { price: ONE / 20n, size: 2n * ONE }),
   signQuote(maker.privateKey, pool, { price: ONE / 25n, size: ONE, isBuy: true }),
@@ -87,6 +87,13 @@ await t.test('account shows quotes, positions and balances', async (t) => {
   t.equal(out.filter((line) => line.trim().startsWith(`${name}  0x`)).length, 2, 'each quote names its option');
   const json = JSON.parse((await run(['account', maker.address, '--json'])).out[0] ?? '') as object;
   t.match(json, { orders: { validQuotes: [{}, {}] }, positions: { open: [] } });
+});
+
+await t.test('account shows private quotes to a key that may see them', async (t) => {
+  const secret = await signQuote(maker.privateKey, pool, { price: ONE / 30n, size: ONE, taker: taker.address });
+  t.equal((await new RestClient(httpUrl, apiKey).post('/quotes', [secret])).status, 201);
+  const { out } = await run(['account', maker.address]);
+  t.equal(out.filter((line) => line.endsWith('live')).length, 3);
 });
 
 await t.test('status says that the service is ready', async (t) => {

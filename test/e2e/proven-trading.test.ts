@@ -79,6 +79,10 @@ await t.test('a maker without proof cancels public and private quotes by their i
     { poolAddress: pools[1].poolAddress, quoteId: second },
   ];
   t.equal((await ofMakers.rest.orders({ quoteIds: [first, second] })).validQuotes.length, 2);
+  const listed = async ({ rest }: OrderbookClient): Promise<string[]> =>
+    (await rest.ordersOf(market.maker.address)).validQuotes.map(({ quoteId }) => quoteId);
+  t.strictSame((await listed(ofMakers)).sort(), [first, second].sort());
+  t.strictSame(await listed(client), [second], 'public ones alone without proof and scope');
   t.equal((await trader(client, market.maker).cancel(quotes)).length, 2);
   t.equal((await ofMakers.rest.orders({ quoteIds: [first, second] })).validQuotes.length, 0);
 });

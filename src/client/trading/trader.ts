@@ -1,7 +1,6 @@
 import { type Hex, parseEventLogs, type TransactionReceipt, zeroAddress } from 'viem';
 import { readContract } from 'viem/actions';
 import type { OrderbookQuote, PoolKeyJson } from '../../wire/orderbook.js';
-import { lacksScope } from '../errors.js';
 import type { BaseOrderbookClient, QuotesFilter } from '../orderbook-client.js';
 import { type ClientClock, systemClock } from '../ports.js';
 import type { QuotedPool } from '../sign-quote.js';
@@ -181,12 +180,9 @@ export class Trader {
    * listed to a client that has signed in with the account, or whose key has the scope takers:all.
    */
   async cancelAll({ poolAddress }: { readonly poolAddress?: Hex } = {}): Promise<Transaction[]> {
-    const filter = { provider: this.address, ...(poolAddress !== undefined && { poolAddress }) };
     const { rest } = this.#options.client;
-    const { validQuotes, invalidQuotes } = await rest.orders({ ...filter, taker: '*' }).catch((error: unknown) => {
-      if (!lacksScope(error)) throw error;
-      return rest.orders(filter);
-    });
+    const query = poolAddress === undefined ? {} : { poolAddress };
+    const { validQuotes, invalidQuotes } = await rest.ordersOf(this.address, query);
     return this.cancel([...validQuotes, ...invalidQuotes.map(({ quote }) => quote)]);
   }
 
