@@ -59,12 +59,14 @@ export class LocalProofStore implements ProofStore {
   /** Unix milliseconds. */
   readonly #startedAtMs: number;
   /**
-   * By id, in the order of their expiry: a nonce is kept for a whole life from the moment when it is spent. `untilMs` is
-   * monotonic, so that a step of the wall clock neither forgets one nor keeps it longer.
+   * By id, in the order of their expiry: a nonce counts for a whole life from the moment when it is spent. `untilMs` is
+   * monotonic, so that a step of the wall clock does not change how long it counts.
    */
   readonly #spent = new Map<string, NonceUse & { readonly untilMs: number }>();
   /** Of those: how many each key and each address has spent. */
   readonly #counts = new Map<string, number>();
+  /** Spent ones that counted for long enough, and hold by a wall clock that was set back: at most `signIns` of them. */
+  readonly #outlived = new Map<string, NonceUse>();
   /** By id: sessions that began here, at most `sessions` of them. */
   readonly #sessions = new Map<string, { readonly keyId: string; readonly expiresAtMs: number }>();
   /** Their ids, by key. */
@@ -104,8 +106,10 @@ export class LocalProofStore implements ProofStore {
     const { nonceMs, signIns, signInsPerKey, signInsPerAddress } = this.#limits;
     const nowMs = this.#clock.wallMs();
     const spentAtMs = this.#clock.monotonicMs();
-    this.#forget(spentAtMs);
-    if (this.#isOfEarlierProcess(use, nowMs) || this.#spent.has(use.id)) return 'REJECTED';
+    this.#forget(spentAtMs, nowMs);
+    if (this.#isOfEarlierProcess(use, nowMs) || this.#spent.has(use.id) || this.#outlived.has(use.id)) {
+      return 'REJECTED';
+    }
     const isFull =
       this.#spent.size >= signIns ||
       (this.#counts.get(use.keyId) ?? 0) >= signInsPerKey ||
@@ -151,12 +155,14 @@ export class LocalProofStore implements ProofStore {
     if (ofKey?.size === 0) this.#sessionsOf.delete(keyId);
   }
 
-  /** `nowMs`: monotonic. */
-  #forget(nowMs: number): void {
+  #forget(monotonicMs: number, wallMs: number): void {
+    const holds = ({ issuedAtMs }: NonceUse): boolean => wallMs < issuedAtMs + this.#limits.nonceMs;
+    for (const [id, use] of this.#outlived) if (!holds(use)) this.#outlived.delete(id);
     for (const [id, use] of this.#spent) {
-      if (use.untilMs > nowMs) return;
+      if (use.untilMs > monotonicMs) return;
       this.#spent.delete(id);
       this.#count(use, -1);
+      if (holds(use) && this.#outlived.size < this.#limits.signIns) this.#outlived.set(id, use);
     }
   }
 

@@ -150,6 +150,27 @@ t.test('where the clock was set back after the start, sign-ins go on', async (t)
   t.equal((await verify()).type, 'SIGNED_IN');
 });
 
+t.test(
+  'where it was set back by less than the life of a nonce, they go on when it is past the start again',
+  async (t) => {
+    const { clock, verify } = await signedUp();
+    clock.stepMs = -60_000;
+    t.equal((await verify()).type, 'NONCE_REJECTED', 'an earlier process may have seen it spent');
+    clock.advance(60_000);
+    t.equal((await verify()).type, 'SIGNED_IN');
+  },
+);
+
+t.test('a spent nonce does not hold again after the clock was set back by less than its life', async (t) => {
+  const { clock, message, verify } = await signedUp();
+  clock.advance(limits.nonceMs);
+  const text = message();
+  t.equal((await verify(text)).type, 'SIGNED_IN');
+  clock.stepMs = -120_000;
+  clock.advance(limits.nonceMs + 1);
+  t.equal((await verify(text)).type, 'NONCE_REJECTED');
+});
+
 t.test('a spent nonce does not hold again after the clock has stepped forward and back', async (t) => {
   const { clock, message, verify } = await signedUp();
   const text = message();
