@@ -306,8 +306,11 @@ function remoteProtection(call: LeaderCall, watch: LeaderWatch): Pick<Core, 'pro
   /** A signature is sent to one leader alone: the next one would refuse the nonce, if the first has carried it out. */
   const withdrawing =
     (name: 'withdrawQuotes' | 'restoreQuotes'): QuoteWithdrawals['withdraw'] =>
-    (request) =>
-      orNotNow(call(name, [request], request.consent === 'PROVEN'));
+    (request) => {
+      // A leader of before these calls says that it does not know the name.
+      const known = 'ofPool' in request.quoteIds ? 'withdrawAllQuotes' : name;
+      return orNotNow(call(known, [request], request.consent === 'PROVEN'));
+    };
   return {
     // A signature counts once, so that it is sent to one leader alone; a timer is set the same each time.
     protections: { ask: (request) => orNotNow(call('protect', [request], request.type === 'TIMER')) },

@@ -60,6 +60,7 @@ export function leaderCalls(
     nativeBalance: (...args: Parameters<typeof accounts.native>) => accounts.native(...args),
     optionBalances: (...args: Parameters<typeof accounts.options>) => accounts.options(...args),
     withdrawQuotes: (...args: Parameters<typeof withdrawals.withdraw>) => withdrawals.withdraw(...args),
+    withdrawAllQuotes: (...args: Parameters<typeof withdrawals.withdraw>) => withdrawals.withdraw(...args),
     restoreQuotes: (...args: Parameters<typeof withdrawals.restore>) => withdrawals.restore(...args),
     protect: (...args: Parameters<typeof protections.ask>) => protections.ask(...args),
     publishRfq: (...args: Parameters<typeof rfqs.publish>) => rfqs.publish(...args),

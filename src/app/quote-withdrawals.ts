@@ -38,6 +38,8 @@ export function quoteWithdrawals(parts: QuoteWithdrawalsParts): QuoteWithdrawals
 
   async function carryOut(type: WithdrawalType, request: WithdrawalRequest): Promise<WithdrawalResult> {
     const { provider, consent } = request;
+    // No signature names them: before they are looked for.
+    if ('ofPool' in request.quoteIds && consent !== 'PROVEN') return { type: 'NOT_AUTHORIZED' };
     const { quoteIds, more } =
       'ofPool' in request.quoteIds
         ? shownOf(provider, request.quoteIds.ofPool)
