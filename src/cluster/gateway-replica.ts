@@ -49,6 +49,8 @@ export class GatewayReplica {
   /** Rising; the first is the beginning of the log. */
   readonly #places: StreamPoint[];
   readonly #waiters = new Set<Waiter>();
+  /** Of `showsEvent`, under way. */
+  #eventWaits = 0;
 
   /** Resolves once it has all that the stream held when it was called. */
   static async open(options: GatewayReplicaOptions): Promise<GatewayReplica> {
@@ -113,11 +115,13 @@ export class GatewayReplica {
   async showsEvent(seq: number): Promise<boolean> {
     const { clock, limits } = this.#options;
     if (this.engine.seq >= seq) return true;
-    if (this.#waiters.size >= limits.clusterMinSeqWaits) return false;
+    if (this.#eventWaits >= limits.clusterMinSeqWaits) return false;
+    this.#eventWaits += 1;
     const waiter = this.#wait(() => this.engine.seq >= seq);
-    if ((await new Deadline(clock, limits.clusterMinSeqMs).wait(waiter.shown)) !== 'TOO_LONG') return true;
+    const waited = await new Deadline(clock, limits.clusterMinSeqMs).wait(waiter.shown);
+    this.#eventWaits -= 1;
     this.#waiters.delete(waiter);
-    return false;
+    return waited !== 'TOO_LONG';
   }
 
   stop(): void {
