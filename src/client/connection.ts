@@ -121,7 +121,8 @@ export class Connection {
     const id = `call-${this.#lastCall}`;
     const { ports, timeouts } = this.#options;
     const stopTimer = ports.clock.after(timeouts.callMs, () => {
-      this.#takeCall(id)?.({ ok: false, error: new ConnectionLostError() });
+      const error = new ConnectionLostError(`No answer within ${timeouts.callMs} ms`);
+      this.#takeCall(id)?.({ ok: false, error });
     });
     this.#calls.set(id, { onOutcome, stopTimer });
     this.#socket.send(JSON.stringify({ ...message, id }));

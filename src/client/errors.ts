@@ -24,12 +24,12 @@ export function lacksScope(error: unknown): boolean {
   return isObject(error) && error.code === 'missing_scope';
 }
 
-/** The connection ended before the answer came: what was asked may or may not have been done. */
+/** The connection, or the time for the answer, ended before it came: what was asked may or may not have been done. */
 export class ConnectionLostError extends Error {
   override readonly name = 'ConnectionLostError';
 
-  constructor() {
-    super('The connection ended before the answer came');
+  constructor(message = 'The connection ended before the answer came') {
+    super(message);
   }
 }
 

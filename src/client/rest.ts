@@ -172,7 +172,9 @@ export class Rest {
     query: Omit<WithoutChain<OrdersQueryParams>, 'provider' | 'taker'> = {},
   ): Promise<OrdersResponse> {
     return this.orders({ ...query, provider, taker: '*' }).catch((error: unknown) => {
-      if (!lacksScope(error)) throw error;
+      // A service of before `taker=*` refuses the parameter.
+      const isOlder = error instanceof ApiError && error.param === 'taker';
+      if (!lacksScope(error) && !isOlder) throw error;
       return this.orders({ ...query, provider });
     });
   }

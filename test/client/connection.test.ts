@@ -225,7 +225,7 @@ t.test("a call without an answer fails in time, and its late answer is nobody's"
     server.socket.says(heartbeat(0));
     server.clock.advance(1_000);
   }
-  t.match(outcomes, [{ ok: false, error: { name: 'ConnectionLostError' } }]);
+  t.match(outcomes, [{ ok: false, error: { name: 'ConnectionLostError', message: 'No answer within 120000 ms' } }]);
   server.socket.says({ type: 'QUOTES_POSTED', body: {}, id });
   t.equal(outcomes.length, 1);
   t.equal(connection.state, 'OPEN');
