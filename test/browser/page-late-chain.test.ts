@@ -28,13 +28,17 @@ await withPage(
         await until(page, '#outage', 'settlement: no answer for');
         const late =
           /^The book has not followed the chain since (\d\d:\d\d:\d\d)\. What .* Reason: settlement: no answer for (\d+) s\.$/;
-        const [, since, seconds] = late.exec((await page.textContent('#outage')) ?? '') ?? [];
+        const [, since, seconds] = late.exec((await page.textContent('#outage'))?.trim() ?? '') ?? [];
         t.ok(since !== undefined, 'since when');
         await page.waitForFunction(
           (before) => !document.querySelector('#outage')?.textContent.includes(before),
           `for ${seconds ?? ''} s.`,
         );
-        t.equal(late.exec((await page.textContent('#outage')) ?? '')?.[1], since, 'the beginning stays as it was');
+        t.equal(
+          late.exec((await page.textContent('#outage'))?.trim() ?? '')?.[1],
+          since,
+          'the beginning stays as it was',
+        );
         t.match(await page.textContent('#settlement'), /^late: settlement: no answer for/);
         t.match(await page.textContent('#stream'), /^block \d+/, 'the other chain is followed');
         t.equal(await page.getAttribute('#connection', 'data-state'), 'OPEN');

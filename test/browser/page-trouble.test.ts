@@ -109,7 +109,7 @@ await withPage(async ({ browser, service, maker, call, put }) => {
       const busy = (id: string): Promise<string | null> => page.getAttribute(id, 'aria-busy');
       await until(page, '#outage', 'What is shown is from then.');
       t.match(
-        await page.textContent('#outage'),
+        (await page.textContent('#outage'))?.trim(),
         /^No connection since \d\d:\d\d:\d\d\. What is shown is from then\. (Trying again now|Next attempt in \d+ s)\.$/,
       );
       t.match(
