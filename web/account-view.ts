@@ -349,7 +349,7 @@ interface Allowance {
   readonly atMs: number;
 }
 
-const NO_QUOTES = 'This wallet has no public quotes, and no private ones from this browser. Place one beside the book.';
+const NO_QUOTES = 'This wallet has no quotes. Place one beside the book.';
 /** A transaction takes so many, that its gas stays far below that of a block. */
 const CANCELS_PER_TRANSACTION = 100;
 

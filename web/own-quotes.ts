@@ -50,8 +50,8 @@ const TAKEN_FOR_MS = 10_000;
 const WITHDRAWN = 'withdrawn';
 
 /**
- * The wallet's quotes: public and withdrawn ones as the service lists them, and private ones that were sent from this
- * browser. The list of a maker's orders has no private quotes, so the browser keeps them until their deadline.
+ * The wallet's quotes as the service lists them, and private ones that were sent from this browser. The browser keeps
+ * those until their deadline, for when the service does not show them.
  */
 export class OwnQuotes {
   readonly #clock: ServerClock;
@@ -117,7 +117,7 @@ export class OwnQuotes {
     this.#taken.clear();
   }
 
-  /** One that the service does not show: it shows a private quote to its taker alone, or has not published it. */
+  /** One that the service does not show: the key may not see it, or it is not published. */
   async #asOfChain(wallet: Wallet, quote: SentQuote): Promise<OwnQuote> {
     const { quoteId, poolAddress, deadline } = quote;
     let taken = this.#taken.get(quoteId);

@@ -222,7 +222,7 @@ export class Session {
   async act(wallet: Wallet | null): Promise<void> {
     const client = this.#client;
     if (client !== null && this.#deployment.asksForProof) {
-      // What follows the address of the one before ends before its proof does.
+      // Books and events of the address before end before its proof does; its requests once the next ones are live.
       this.#use(null);
       await client.signOut();
       if (wallet !== null) {

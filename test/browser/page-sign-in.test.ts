@@ -110,7 +110,7 @@ await withPage(
           );
           await page.click('#cancel-all');
           await until(page, '#account-note', 'Cancelled 1 quote in transaction 0x');
-          await until(page, '#quotes-rows', 'no private ones from this browser');
+          await until(page, '#quotes-rows', 'This wallet has no quotes');
           const filled = await new DevActions(service.chain).client.readContract({
             address: call.poolAddress,
             abi: poolAbi,

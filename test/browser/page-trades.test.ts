@@ -23,11 +23,7 @@ await withPage(async ({ browser, service, maker, call, put }) => {
       await page.click('#trades-filter button:has-text("Mine")');
       await until(page, '#trades-rows', 'Connect a wallet to see its trades.');
       await connect(page, STRANGER);
-      await until(
-        page,
-        '#quotes-rows',
-        'This wallet has no public quotes, and no private ones from this browser. Place one beside the book.',
-      );
+      await until(page, '#quotes-rows', 'This wallet has no quotes. Place one beside the book.');
       await until(page, '#positions-rows', 'This wallet has no positions. Take a size beside the book.');
       await until(page, '#rfqs-rows', 'Ask makers for a size to see its offers.');
       await changePools(page, () => []);

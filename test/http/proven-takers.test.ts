@@ -71,10 +71,11 @@ for (const [what, ordersPerTurn] of [
     t.equal((await posted(stranger)).status, 403);
   });
 
-  t.test(`a private quote that is named by its id is in a ${what} answer to its taker alone`, async (t) => {
+  t.test(`a private quote that is named by id is in a ${what} answer to its taker and maker alone`, async (t) => {
     const target = `/orders?chainId=${CHAIN_ID}&quoteIds=${quoteIdOf(1)}&quoteIds=${quoteIdOf(2)}`;
     for (let n = 0; n < 3; n++) {
       t.strictSame(ids(await get(target, proven)), [quoteIdOf(2), quoteIdOf(1)]);
+      t.strictSame(ids(await get(target, maker)), [quoteIdOf(2), quoteIdOf(1)]);
       t.strictSame(ids(await get(target, stranger)), [quoteIdOf(1)]);
       t.strictSame(ids(await get(target, all)), [quoteIdOf(2), quoteIdOf(1)]);
     }

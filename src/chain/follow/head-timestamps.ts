@@ -4,7 +4,7 @@ import type { BlockHead } from '../contracts/blocks-and-logs.js';
 /**
  * Decides which heads time follows. Engine time never goes back, and what expires is logged: so one wrong timestamp in
  * one answer must not expire the book. A timestamp that leaps counts once another node gives the block the same one, or
- * a later block shows it, too.
+ * a later block shows it, too. The first head after a start is taken as it is.
  */
 export class HeadTimestamps {
   /** Unix seconds, and the monotonic moment when it came; null before the first. */
