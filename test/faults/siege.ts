@@ -6,7 +6,6 @@ import { median } from '../../bench/contest.js';
 import { startLocalChain, type LocalChain } from '../../src/chain/dev/local-chain.js';
 import { ONE, signQuote } from '../e2e/maker.js';
 import { RestClient } from '../e2e/rest-client.js';
-import { measureRounds } from '../rounds.js';
 import type { GoodClientTask, Measured } from './good-client.js';
 import { ServiceProcess } from './service-process.js';
 
@@ -121,15 +120,14 @@ export class Siege {
     const times = (): number =>
       median(stormy.map(({ p99Ms, idleP99Ms }, round) => p99Ms / Math.max(calm[round]?.p99Ms ?? 0, idleP99Ms)));
     const isBorne = (): boolean => times() <= ratio;
-    const round = async (): Promise<void> => {
+    while (stormy.length < rounds || (!isBorne() && stormy.length < WHERE_IN_DOUBT * rounds)) {
       calm.push(await this.measure(roundMs));
       const end = new AbortController();
       const raging = storm(end.signal);
       stormy.push(await this.measure(roundMs));
       end.abort();
       await raging;
-    };
-    await measureRounds({ count: rounds, most: WHERE_IN_DOUBT }, round, isBorne);
+    }
     const calmMs = median(calm.map(({ p99Ms }) => p99Ms));
     const stormMs = median(stormy.map(({ p99Ms }) => p99Ms));
     const idleMs = median(stormy.map(({ idleP99Ms }) => idleP99Ms));
