@@ -95,7 +95,7 @@ await withPage(async ({ browser, service, maker, call, put }) => {
         true,
       ]);
       t.ok(await isCancelled(put.poolAddress, ofPut));
-      await until(page, '#quotes-rows', 'has no public quotes');
+      await until(page, '#quotes-rows', 'This wallet has no quotes');
       await page.waitForSelector('#cancel-all', { state: 'hidden' });
     });
   });

@@ -221,7 +221,7 @@ await withPage(async ({ browser, service, maker, put }) => {
       await until(page, '#notices', 'on testWETH');
       await until(page, '#notices', 'was cancelled on chain.');
       await page.click('#notices button');
-      await until(page, '#quotes-rows', 'has no public quotes');
+      await until(page, '#quotes-rows', 'This wallet has no quotes');
       await until(page, '#ladder-rows .spread', 'no spread');
 
       await chain.setSettlementPrice(traded.poolKey, 3000n * ONE);
