@@ -261,6 +261,8 @@ export class QuoteManager {
         this.#posted.delete(quoteId);
         this.#cancelled.delete(quoteId);
       }
+      // A reorg took back what cancelled it.
+      for (const { quoteId, isCancelling } of ledger.all()) if (!isCancelling) this.#cancelled.delete(quoteId);
     } catch (error) {
       this.#events.emit({ type: 'TROUBLE', during: 'LOOK', error });
     }
