@@ -10,16 +10,7 @@ import { logCommand } from './log.js';
 import { type CliCommand, EXIT_FAILED, EXIT_OK, runCommand, withCommand } from './run.js';
 import { configCommand, serveCommand } from './serve.js';
 import { accountCommand, bookCommand, chainCommand, statusCommand, watchCommand } from './terminal.js';
-import {
-  approveCommand,
-  cancelCommand,
-  exerciseCommand,
-  fillCommand,
-  quoteCommand,
-  rfqCommand,
-  settleCommand,
-  withdrawCommand,
-} from './trade.js';
+import { tradeCommands } from './trade.js';
 import { verifyBookCommand } from './verify-book.js';
 
 /** The service and its native modules are loaded by the one command that needs them. */
@@ -43,14 +34,7 @@ const commands: readonly [CliCommand, ...CliCommand[]] = [
   bookCommand,
   watchCommand,
   accountCommand,
-  quoteCommand,
-  rfqCommand,
-  approveCommand,
-  fillCommand,
-  withdrawCommand,
-  cancelCommand,
-  exerciseCommand,
-  settleCommand,
+  ...tradeCommands,
   completionsCommand(() => commands),
   verifyBookCommand,
 ];

@@ -117,7 +117,7 @@ function sideFor(direction: string | undefined): 'ask' | 'bid' {
 
 const QUOTE_USAGE = 'quotebook quote OPTION bid|ask PRICE SIZE';
 
-export const quoteCommand = terminalCommand(
+const quoteCommand = terminalCommand(
   'quote',
   'sign a quote and publish it',
   {
@@ -159,7 +159,7 @@ export const quoteCommand = terminalCommand(
 
 const RFQ_USAGE = 'quotebook rfq OPTION buy|sell SIZE';
 
-export const rfqCommand = terminalCommand(
+const rfqCommand = terminalCommand(
   'rfq',
   'ask makers for quotes, and show those that cover the size',
   {
@@ -200,7 +200,7 @@ export const rfqCommand = terminalCommand(
 
 const FILL_USAGE = 'quotebook fill OPTION buy|sell SIZE --limit PRICE';
 
-export const fillCommand = terminalCommand(
+const fillCommand = terminalCommand(
   'fill',
   'buy or sell a size within a limit',
   {
@@ -276,7 +276,7 @@ function costOf(size: bigint, premium: bigint, fee: bigint): string {
 
 const APPROVE_USAGE = 'quotebook approve OPTION AMOUNT';
 
-export const approveCommand = terminalCommand(
+const approveCommand = terminalCommand(
   'approve',
   "let the protocol's router move collateral of an account",
   {
@@ -298,7 +298,7 @@ export const approveCommand = terminalCommand(
   },
 );
 
-export const cancelCommand = terminalCommand(
+const cancelCommand = terminalCommand(
   'cancel',
   'cancel own quotes on the chain',
   {
@@ -357,7 +357,7 @@ async function cancelNamed({ client, positionals }: TerminalSession, trader: Tra
 /** Of a withdrawal that is sent at once. */
 const SIGNED_FOR_SECONDS = 300;
 
-export const withdrawCommand = terminalCommand(
+const withdrawCommand = terminalCommand(
   'withdraw',
   'hide own quotes without gas, or show them again',
   {
@@ -469,7 +469,7 @@ function instrumentName(position: string): string {
   return position.replace(/^(.+-\d{2}[A-Z]{3})\d{2}(\d{2}-[^-]+-[CP])$/, '$1$2');
 }
 
-export const exerciseCommand = closingCommand(
+const exerciseCommand = closingCommand(
   'exercise',
   'LONG',
   "pay out an account's longs of an expired option",
@@ -480,7 +480,7 @@ export const exerciseCommand = closingCommand(
   },
 );
 
-export const settleCommand = closingCommand(
+const settleCommand = closingCommand(
   'settle',
   'SHORT',
   "pay out the collateral of an account's shorts of an expired option",
@@ -489,3 +489,15 @@ export const settleCommand = closingCommand(
     return { text: `collateral ${formatDecimal(result.collateral, result.decimals)}`, result };
   },
 );
+
+/** The commands that sign, in the order of the overview. */
+export const tradeCommands: readonly CliCommand[] = [
+  quoteCommand,
+  rfqCommand,
+  approveCommand,
+  fillCommand,
+  withdrawCommand,
+  cancelCommand,
+  exerciseCommand,
+  settleCommand,
+];

@@ -1,16 +1,7 @@
 import t from 'tap';
 import { type CliCommand, EXIT_FAILED, EXIT_OK, EXIT_USAGE, runCommand } from '../../src/cli/run.js';
 import { accountCommand, watchCommand } from '../../src/cli/terminal.js';
-import {
-  approveCommand,
-  cancelCommand,
-  exerciseCommand,
-  fillCommand,
-  quoteCommand,
-  rfqCommand,
-  settleCommand,
-  withdrawCommand,
-} from '../../src/cli/trade.js';
+import { tradeCommands } from '../../src/cli/trade.js';
 import { Market, ONE } from '../chain/dev/market.js';
 import { RestClient } from '../e2e/rest-client.js';
 import { startTestService } from '../e2e/running-service.js';
@@ -19,18 +10,7 @@ import { until, untilAnswer } from '../until.js';
 const running = await startTestService({ limits: { wsHeartbeatMs: 50 } });
 t.teardown(() => running.stop());
 const { chain, httpUrl, apiKey } = running;
-const commands: readonly [CliCommand, ...CliCommand[]] = [
-  quoteCommand,
-  rfqCommand,
-  approveCommand,
-  fillCommand,
-  withdrawCommand,
-  cancelCommand,
-  exerciseCommand,
-  settleCommand,
-  accountCommand,
-  watchCommand,
-];
+const commands: readonly [CliCommand, ...CliCommand[]] = [accountCommand, watchCommand, ...tradeCommands];
 const [, maker, taker] = chain.accounts;
 const [pool] = chain.pools;
 if (maker === undefined || taker === undefined || pool === undefined) throw new Error('a chain has accounts and pools');
