@@ -124,6 +124,17 @@ export async function connect(page: Page, account: number): Promise<void> {
   await page.waitForSelector('#wallets', { state: 'hidden' });
 }
 
+/** The page's wallet refuses the second transaction from now on, as a user may. */
+export async function refuseSecondTransaction(page: Page, rpcUrl: string): Promise<void> {
+  let sent = 0;
+  await page.route(rpcUrl, async (route) => {
+    const { id, method } = route.request().postDataJSON() as { readonly id: number; readonly method: string };
+    if (method === 'eth_sendTransaction') sent += 1;
+    if (method !== 'eth_sendTransaction' || sent !== 2) return route.fallback();
+    return route.fulfill({ json: { jsonrpc: '2.0', id, error: { code: 4001, message: 'The user refuses' } } });
+  });
+}
+
 /** Waits until an element has a text that holds this. */
 export async function until(page: Page, selector: string, text: string): Promise<void> {
   await page.waitForFunction(

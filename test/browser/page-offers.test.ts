@@ -1,6 +1,6 @@
 import t from 'tap';
 import type { Page } from 'playwright-core';
-import { connect, DESKTOP, fillIn, inPage, until, withPage } from './in-page.js';
+import { connect, DESKTOP, fillIn, inPage, refuseSecondTransaction, until, withPage } from './in-page.js';
 
 const ONE = 10n ** 18n;
 const TAKER = 4;
@@ -53,13 +53,7 @@ await withPage(async ({ browser, service, maker, call, put }) => {
       await maker.ask(put, ONE / 50n, 5n * ONE);
       await connect(page, TAKER);
       await askForBoth(page);
-      let sent = 0;
-      await page.route(service.chain.rpcUrl, async (route) => {
-        const { id, method } = route.request().postDataJSON() as { readonly id: number; readonly method: string };
-        if (method === 'eth_sendTransaction') sent += 1;
-        if (method !== 'eth_sendTransaction' || sent !== 2) return route.fallback();
-        return route.fulfill({ json: { jsonrpc: '2.0', id, error: { code: 4001, message: 'The user refuses' } } });
-      });
+      await refuseSecondTransaction(page, service.chain.rpcUrl);
       await page.click('#rfq-accept');
       await until(page, '#rfq-note', 'The user refuses');
       t.match(await page.textContent('#rfq-note'), /^Bought 0\.25 testWETH .* 1600 P in .*\. The user refuses$/);

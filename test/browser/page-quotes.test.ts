@@ -6,7 +6,7 @@ import { OrderbookClient } from '../../src/client/node.js';
 import type { Hex, Pool } from '../../src/engine/quote.js';
 import { DevActions } from '../chain/dev-actions.js';
 import { documentedPorts } from '../e2e/documented-network.js';
-import { connect, DESKTOP, fillIn, inPage, until, withPage } from './in-page.js';
+import { connect, DESKTOP, fillIn, inPage, refuseSecondTransaction, until, withPage } from './in-page.js';
 
 const ONE = 10n ** 18n;
 const MAKER = 6;
@@ -160,13 +160,7 @@ await withPage(async ({ browser, service, maker, call, put }) => {
       const ofCall = await quote(page, '0.26');
       const ofPut = await answer(page, put, 6n);
       await until(page, '#quotes-rows', 'private');
-      let sent = 0;
-      await page.route(service.chain.rpcUrl, async (route) => {
-        const { id, method } = route.request().postDataJSON() as { readonly id: number; readonly method: string };
-        if (method === 'eth_sendTransaction') sent += 1;
-        if (method !== 'eth_sendTransaction' || sent !== 2) return route.fallback();
-        return route.fulfill({ json: { jsonrpc: '2.0', id, error: { code: 4001, message: 'The user refuses' } } });
-      });
+      await refuseSecondTransaction(page, service.chain.rpcUrl);
       await page.click('#cancel-all');
       await until(page, '#account-note', 'Cancelled 1 of 2 quotes. The user refuses');
       const cancelled = [await isCancelled(call.poolAddress, ofCall), await isCancelled(put.poolAddress, ofPut)];

@@ -34,7 +34,8 @@ t.test('what the log has no time for is refused for now, what is in memory is no
   }
 });
 
-t.test('each channel has its own parameters; what is wrong with them is 400', async (t) => {
+/** Events of the past, none of them, and the queries for them. */
+function emptyPast() {
   const asked: unknown[] = [];
   const past = {
     rows: () => 0,
@@ -43,6 +44,11 @@ t.test('each channel has its own parameters; what is wrong with them is 400', as
       return { ok: true, page: Buffer.from('{}') } as const;
     },
   };
+  return { past, asked };
+}
+
+t.test('each channel has its own parameters; what is wrong with them is 400', async (t) => {
+  const { past, asked } = emptyPast();
   const read = async (query: string) =>
     ask([eventsRoute(past, poolNamed, chainId, limits, answersAtOnce(), open)], requestOf('GET', `/events?${query}`));
   const pool = `poolAddress=${POOL.poolAddress}`;
@@ -70,14 +76,7 @@ t.test('each channel has its own parameters; what is wrong with them is 400', as
 });
 
 t.test('trades go by the name of an option, as in FILTER', async (t) => {
-  const asked: unknown[] = [];
-  const past = {
-    rows: () => 0,
-    read: async (query: unknown) => {
-      asked.push(query);
-      return { ok: true, page: Buffer.from('{}') } as const;
-    },
-  };
+  const { past, asked } = emptyPast();
   const routes = [eventsRoute(past, poolNamed, chainId, limits, answersAtOnce(), open)];
   const read = async (more: string) => ask(routes, requestOf('GET', `/events?channel=TRADES&fromSeq=0${more}`));
   for (const more of [`&instrument=${NAME}`, `&poolAddress=${POOL.poolAddress}`, '']) {
