@@ -32,7 +32,7 @@ export interface SessionPorts {
 
 /**
  * State of one open socket. Most are of clients that follow one plain channel: what others need is made when they ask
- * for it (measured: a third of such a socket's memory).
+ * for it (measured: half of such a socket's memory).
  */
 export class Session {
   readonly socket: NetSocket;
@@ -77,7 +77,7 @@ export class Session {
     return (this.#reader ??= this.#ports.newReader(this));
   }
 
-  /** Null: it never followed a channel of the feed. */
+  /** Null: it has followed no channel of the feed, and gets no heartbeats. */
   get startedReader(): FeedReader | null {
     return this.#reader;
   }

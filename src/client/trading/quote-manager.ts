@@ -245,7 +245,7 @@ export class QuoteManager {
       }
       const due = ledger.due(this.#head).slice(0, READS_AT_ONCE);
       const amounts = await Promise.all(
-        due.map(async ({ poolAddress, quoteId }) =>
+        due.map(({ poolAddress, quoteId }) =>
           readContract(wallet, {
             address: poolAddress,
             abi: tradedPoolAbi,
