@@ -77,30 +77,27 @@ function withLibraries(node, dir) {
 /** Downloads and unpacks the packages with a configuration of apt of its own, from the archive that the machine uses. */
 function unpack(dir, root) {
   const key = '/usr/share/keyrings/debian-archive-keyring.gpg';
-  const targets = read('apt-get', [
-    'indextargets',
-    '--format',
-    '$(REPO_URI) $(COMPONENT) $(RELEASE)',
-    'Created-By: Packages',
-  ]);
-  const main = targets.split('\n').find((line) => /\/debian\/? main [a-z]+$/.test(line));
-  const [uri, , own] = main?.split(' ') ?? [];
-  if (uri === undefined || !existsSync(key)) throw new Error('this machine has no archive of Debian to fetch it from');
   for (const each of ['lists/partial', 'cache/archives/partial', 'etc']) {
     mkdirSync(path.join(dir, 'apt', each), { recursive: true });
   }
-  const sources = path.join(dir, 'apt/etc/sources.list');
-  writeFileSync(sources, [SUITE, own].map((suite) => `deb [signed-by=${key}] ${uri} ${suite} main\n`).join(''));
   const settings = {
-    'Dir::Etc::sourcelist': sources,
-    'Dir::Etc::sourceparts': '-',
     'Dir::State::lists': path.join(dir, 'apt/lists'),
     'Dir::Cache': path.join(dir, 'apt/cache'),
     'APT::Get::List-Cleanup': '0',
     // A download as root would otherwise be one of apt's own user, who may not write here.
     'APT::Sandbox::User': 'root',
   };
-  const options = Object.entries(settings).flatMap(([key, value]) => ['-o', `${key}=${value}`]);
+  const withSettings = (given) => Object.entries(given).flatMap(([key, value]) => ['-o', `${key}=${value}`]);
+  // Only archives whose lists were read are named.
+  run('apt-get', [...withSettings(settings), '-qq', 'update'], dir);
+  const format = ['--format', '$(REPO_URI) $(COMPONENT) $(RELEASE)', 'Created-By: Packages'];
+  const targets = read('apt-get', [...withSettings(settings), 'indextargets', ...format]);
+  const main = targets.split('\n').find((line) => /\/debian\/? main [a-z]+$/.test(line));
+  const [uri, , own] = main?.split(' ') ?? [];
+  if (uri === undefined || !existsSync(key)) throw new Error('this machine has no archive of Debian to fetch it from');
+  const sources = path.join(dir, 'apt/etc/sources.list');
+  writeFileSync(sources, [SUITE, own].map((suite) => `deb [signed-by=${key}] ${uri} ${suite} main\n`).join(''));
+  const options = withSettings({ ...settings, 'Dir::Etc::sourcelist': sources, 'Dir::Etc::sourceparts': '-' });
   // The machine's own patchelf: 0.18, which trixie has, breaks the binary.
   const packages = [...LIBRARIES.map((each) => `${each}/${SUITE}`), `patchelf/${own}`];
   run('apt-get', [...options, '-qq', 'update'], dir);
