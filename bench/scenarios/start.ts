@@ -33,8 +33,8 @@ async function startService(program: string, words: readonly string[], dataDir: 
     tookMs = performance.now() - startMs;
     process.kill(-pid, 'SIGINT');
   }
-  await ended;
-  if (tookMs === null) throw new Error('The service ended before it was ready');
+  const [code, signal] = (await ended) as [number | null, NodeJS.Signals | null];
+  if (tookMs === null) throw new Error(`The service ended with ${signal ?? code} before it was ready`);
   return tookMs / 1000;
 }
 
