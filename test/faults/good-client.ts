@@ -96,7 +96,7 @@ async function steadily(durationMs: number, perSecond: number, call: () => Promi
   const startMs = performance.now();
   const calls = Array.from({ length: Math.floor((durationMs / 1000) * perSecond) }, async (_, i) => {
     const dueMs = startMs + (i * 1000) / perSecond;
-    await new Promise((resolve) => setTimeout(resolve, dueMs - performance.now()));
+    await new Promise((resolve) => setTimeout(resolve, Math.max(0, dueMs - performance.now())));
     // A timer may ring up to a millisecond early: what was not waited for is not counted, and takes nothing off the
     // rest.
     const fromMs = Math.min(dueMs, performance.now());

