@@ -6,7 +6,7 @@ import t, { type Test } from 'tap';
 
 const SCRIPT = fileURLToPath(new URL('../../../.ci/run', import.meta.url));
 const TOOLS = [
-  'chromium',
+  'chromium-headless-shell',
   'mkfs.xfs',
   'strace',
   'faketime',
@@ -37,7 +37,8 @@ function run(t: Test, tools: readonly string[], aptStatus: number): Outcome {
   const bin = path.join(root, 'bin');
   const stub = (name: string, status: number): void => {
     const file = path.join(bin, name);
-    writeFileSync(file, `#!${BASH}\nexit ${status}\n`);
+    // Node.js is asked where another one was installed.
+    writeFileSync(file, `#!${BASH}\n${name === 'node' ? `echo ${bin}\n` : ''}exit ${status}\n`);
     chmodSync(file, 0o755);
   };
   for (const name of ['npm', 'node', 'python3', ...tools]) stub(name, 0);
