@@ -553,7 +553,7 @@ export const httpErrors: Readonly<Record<number, readonly ErrorDoc<HttpErrorCode
     {
       message: 'Transaction not confirmed yet',
       code: 'transaction_not_confirmed',
-      when: 'A fill, cancellation or trade with a vault was sent, and may still be mined; `pending` lists the ids of quotes.',
+      when: 'A fill, cancellation or trade with a vault was sent, or may have been by a leader that fell silent, and may still be mined; `pending` lists the ids of quotes.',
     },
   ],
   505: [

@@ -1,4 +1,4 @@
-import { CallClient, type CallOptions, NoLeader } from '../cluster/calls.js';
+import { CallClient, type CallOptions, NoLeader, OutcomeUnknown } from '../cluster/calls.js';
 import type { ClusterConnection } from '../cluster/connection.js';
 import { UsageExchange } from '../cluster/usage.js';
 import type { GatewayReplica } from '../cluster/gateway-replica.js';
@@ -101,7 +101,7 @@ function isCounted(kind: string): kind is CountedKind {
   return COUNTED.includes(kind);
 }
 
-/** `otherwise` when no leader has answered: nobody knows whether it was carried out. */
+/** `otherwise` when no leader has answered, be it carried out or not. */
 async function unlessNoLeader<Result, const Otherwise>(
   asked: Promise<Result>,
   otherwise: Otherwise,
@@ -114,9 +114,21 @@ async function unlessNoLeader<Result, const Otherwise>(
   }
 }
 
-/** The client may ask again. */
+/** For a call that the client may send again, whether it was carried out or not. */
 function orUnreachable<Result>(asked: Promise<Result>): Promise<Result | { readonly type: 'CHAIN_UNREACHABLE' }> {
   return unlessNoLeader(asked, { type: 'CHAIN_UNREACHABLE' });
+}
+
+/** For a call that pays each time: CHAIN_UNREACHABLE, and with it another try, only if no leader may have it. */
+function orPending<Result, const Pending>(
+  asked: Promise<Result>,
+  pending: Pending,
+): Promise<Result | Pending | { readonly type: 'CHAIN_UNREACHABLE' }> {
+  const known = asked.catch((error: unknown) => {
+    if (error instanceof OutcomeUnknown) return pending;
+    throw error;
+  });
+  return orUnreachable(known);
 }
 
 /** Calls the leader. `isRepeatable`: the call is idempotent, and is sent to the next leader as well. */
@@ -273,11 +285,15 @@ export function remoteOptions(call: LeaderCall, watch: LeaderWatch): OptionServi
     trading: {
       refusal: staleOrRefusal,
       hasWallet,
-      // Whether a fill or a trade was carried out, nobody knows after a failover: it is not repeated.
-      fill: (caller, fills) => orUnreachable(call('fillQuotes', [caller, fills], false)),
+      fill: (caller, fills) =>
+        orPending(call('fillQuotes', [caller, fills], false), {
+          type: 'ANSWERED',
+          items: fills.map(() => ({ type: 'PENDING' })),
+        }),
       cancel: (caller, quoteIds) => orUnreachable(call('cancelQuotes', [caller, quoteIds], REPEATABLE)),
       approve: (caller, approvals) => orUnreachable(call('approve', [caller, approvals], REPEATABLE)),
-      tradeWithVault: (caller, order) => orUnreachable(call('vaultTrade', [caller, order], false)),
+      tradeWithVault: (caller, order) =>
+        orPending(call('vaultTrade', [caller, order], false), { type: 'NOT_CONFIRMED' }),
       sign: (quotes) => orUnreachable(call('signQuotes', [quotes], REPEATABLE)),
     },
     vaults: { hasWallet, quote: (trade) => orUnreachable(call('vaultQuote', [trade], REPEATABLE)) },

@@ -1,7 +1,7 @@
 import type { Msg, Subscription } from '@nats-io/transport-node';
 import type { Clock, Random } from '../engine/ports.js';
 import { Deadline, pause } from '../system/timers.js';
-import { type ClusterConnection, ClusterError } from './connection.js';
+import { type ClusterConnection, ClusterError, isUnserved } from './connection.js';
 
 /** Calls that the leader does for gateways, by name. Arguments and results are JSON, and may hold bigints. */
 export type CallHandlers = Readonly<Record<string, (...args: never[]) => Promise<unknown>>>;
@@ -179,13 +179,15 @@ export interface CallOptions {
   readonly retryForMs: number;
 }
 
-/** No leader has answered: it is not known whether the call was carried out. */
+/** No leader has answered, and none has carried the call out, unless it is an OutcomeUnknown. */
 export class NoLeader extends Error {
-  override readonly name = 'NoLeader';
+  override readonly name: string = 'NoLeader';
 }
 
-/** The leader has not answered yet or is busy, or the call or its answer is lost. */
-class NoAnswer extends NoLeader {}
+/** A leader may have the call: it is not known whether it was, or will be, carried out. */
+export class OutcomeUnknown extends NoLeader {
+  override readonly name = 'OutcomeUnknown';
+}
 
 const ID_BYTES = 16;
 
@@ -208,8 +210,8 @@ export class CallClient {
   }
 
   /**
-   * The leader's answer, once this gateway's replica shows every record that it may rest on. Rejects with NoLeader, or
-   * with what the leader says went wrong.
+   * The leader's answer, once this gateway's replica shows every record that it may rest on. Rejects with NoLeader, with
+   * OutcomeUnknown if any leader may have the call, or with what the leader says went wrong.
    */
   async call<Result>(name: string, args: readonly unknown[], options: CallOptions): Promise<Result> {
     const { clock, random, retryMs, resendMs, shows, onEngineTime, term } = this.#options;
@@ -217,12 +219,13 @@ export class CallClient {
     const id = Buffer.from(random.bytes(ID_BYTES)).toString('hex');
     const payload = encode({ id, name, args } satisfies Call);
     const firstTerm = term();
+    let unknown: OutcomeUnknown | null = null;
     for (;;) {
       const leftMs = Math.max(1, startMs + options.timeoutMs - clock.monotonicMs());
       try {
         const answer = await this.#send(payload, Math.min(leftMs, resendMs));
         if (answer.type === 'FAILED') {
-          if (answer.isBusy === true) throw new NoAnswer(answer.message);
+          if (answer.isBusy === true) throw new NoLeader(answer.message);
           throw new ClusterError('UNREACHABLE', answer.message);
         }
         await shows(answer.index);
@@ -230,12 +233,13 @@ export class CallClient {
         return answer.value as Result;
       } catch (error) {
         if (!(error instanceof NoLeader)) throw error;
+        if (error instanceof OutcomeUnknown) unknown = error;
+        await pause(clock, retryMs);
         const passedMs = clock.monotonicMs() - startMs;
         // The leader that has the call may still be at it: it carries a call out once, however often it is sent.
-        const isWorking = error instanceof NoAnswer && term() === firstTerm && !this.#options.isLeaderMissing();
-        if (passedMs >= (isWorking ? options.timeoutMs : options.retryForMs)) throw error;
+        const isWorking = firstTerm > 0 && term() === firstTerm && !this.#options.isLeaderMissing();
+        if (passedMs >= (isWorking ? options.timeoutMs : options.retryForMs)) throw unknown ?? error;
       }
-      await pause(clock, retryMs);
     }
   }
 
@@ -245,7 +249,7 @@ export class CallClient {
     if (this.#options.isLeaderMissing()) throw new NoLeader(`the leader of term ${term} is silent`);
     let end: () => void = () => undefined;
     const isOver = new Promise<never>((_, reject) => {
-      end = () => reject(new NoLeader(`the leader of term ${term} was deposed`));
+      end = () => reject(new OutcomeUnknown(`the leader of term ${term} was deposed`));
       this.#onTerm.add(end);
     });
     isOver.catch(() => undefined);
@@ -254,7 +258,8 @@ export class CallClient {
       return decode((await Promise.race([request, isOver])).data) as Answer;
     } catch (cause) {
       if (cause instanceof NoLeader) throw cause;
-      throw new NoAnswer(`the leader of term ${term} gives no answer`, { cause });
+      const message = `the leader of term ${term} gives no answer`;
+      throw isUnserved(cause) ? new NoLeader(message, { cause }) : new OutcomeUnknown(message, { cause });
     } finally {
       this.#onTerm.delete(end);
     }

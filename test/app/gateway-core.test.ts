@@ -7,10 +7,13 @@ import {
   remotePublishing,
   remoteRfqs,
 } from '../../src/app/gateway-core.js';
-import { NoLeader } from '../../src/cluster/calls.js';
+import { NoLeader, OutcomeUnknown } from '../../src/cluster/calls.js';
+import { tradingRoutes } from '../../src/http/trading-routes.js';
 import type { LeaderNews } from '../../src/cluster/members.js';
 import { Quotas } from '../../src/quota/rate-limits.js';
 import { tierQuotas } from '../../src/config/limits.js';
+import { ask, requestOf } from '../http/ask-route.js';
+import { readableJson } from '../ws/gateway-fixture.js';
 import { ManualClock } from '../system/manual-clock.js';
 
 const block = (blockNumber: number) =>
@@ -38,11 +41,10 @@ const WALLET = '0x00000000000000000000000000000000000000aa';
 const LEASE_MS = 1_000;
 
 /** What a gateway says of itself after that news. */
-function hearing(heard: LeaderNews) {
+function hearing(heard: LeaderNews, call: LeaderCall = () => Promise.reject(new NoLeader('not called'))) {
   const clock = new ManualClock();
   const watch = new LeaderWatch(clock, LEASE_MS);
   watch.heard(heard);
-  const call: LeaderCall = () => Promise.reject(new NoLeader('not called'));
   const quotas = new Quotas(tierQuotas, 1, () => undefined);
   const publishing = remotePublishing(
     call,
@@ -58,7 +60,7 @@ function hearing(heard: LeaderNews) {
     settlements: settlements.refusal(),
     trading: trading.refusal(),
   });
-  return { clock, refusals };
+  return { clock, refusals, publishing, trading };
 }
 
 t.test('a gateway publishes nothing before its leader has read the chains', (t) => {
@@ -106,4 +108,37 @@ t.test('a request for quotes is refused as busy without a leader, and a fault of
   t.strictSame(await Promise.all(asked(new NoLeader('deposed'))), ['BUSY', 'BUSY']);
   const fault = new Error('Internal error of the leader');
   for (const answer of asked(fault)) await t.rejects(answer, fault);
+});
+
+/** Statuses, codes and texts of a fill and of a trade with a vault, at a gateway whose calls to the leader fail so. */
+async function payingWith(error: Error) {
+  const { publishing, trading } = hearing(news(1, 1, { wallet: WALLET }), () => Promise.reject(error));
+  const routes = tradingRoutes({
+    trading,
+    publishing,
+    onPublished: () => undefined,
+    readable: readableJson,
+    symbols: ['WETH', 'USDC'],
+    limits: { bodyParts: 100, queryPairs: 10, schemaErrors: 20, signedQuotesPerRequest: 5, tradesPerRequest: 5 },
+  });
+  const option = { base: 'WETH', quote: 'USDC', expiration: '29NOV30', strike: 2_000, type: 'C' };
+  const trade = { ...option, size: 1, direction: 'buy', premiumLimit: 1 };
+  const fill = await ask(routes, requestOf('PATCH', '/orderbook/quotes', [{ tradeSize: 1, quoteId: QUOTE_ID }]));
+  const vault = await ask(routes, requestOf('POST', '/vaults/trade', trade));
+  return [fill, vault].map(({ status, text }) => [status, JSON.parse(text) as unknown]);
+}
+
+const QUOTE_ID = `0x${'ab'.repeat(32)}`;
+
+t.test('a fill or trade that a leader may have sent is answered as not confirmed, not as one to repeat', async (t) => {
+  const message = 'Transaction not confirmed yet';
+  t.strictSame(await payingWith(new OutcomeUnknown('deposed')), [
+    [504, { message, pending: [QUOTE_ID], success: [], failed: [] }],
+    [504, { message }],
+  ]);
+});
+
+t.test('a fill or trade that no leader has received may be repeated', async (t) => {
+  const later = [503, { message: 'The chain does not answer' }];
+  t.strictSame(await payingWith(new NoLeader('silent')), [later, later]);
 });

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { JetStreamApiError } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 import t, { type Test } from 'tap';
-import { CallClient, type CallHandlers, CallServer, NoLeader } from '../../src/cluster/calls.js';
+import { CallClient, type CallHandlers, CallServer, NoLeader, OutcomeUnknown } from '../../src/cluster/calls.js';
 import type { ClusterConnection } from '../../src/cluster/connection.js';
 import { LeaderValues } from '../../src/cluster/kept-values.js';
 import { systemClock, systemRandom } from '../../src/system/clock.js';
@@ -19,13 +19,15 @@ interface Options {
   /** Wraps the client's requests. */
   readonly request?: (send: NatsConnection['request']) => NatsConnection['request'];
   readonly isLeaderMissing?: () => boolean;
+  /** As the gateway knows it. */
+  readonly term?: () => number;
   readonly onEngineTime?: (engineMs: number) => void;
   readonly maxCalls?: number;
 }
 
 async function callsOf(t: Test, options: Options): Promise<CallClient> {
   const { handlers, request, isLeaderMissing = () => false, onEngineTime = () => undefined } = options;
-  const { maxCalls = 10 } = options;
+  const { maxCalls = 10, term = () => TERM } = options;
   const servers = await natsServers(t, { servers: 1 });
   const server = new CallServer(await connectTo(t, servers, { unsafe: true }), {
     term: TERM,
@@ -52,7 +54,7 @@ async function callsOf(t: Test, options: Options): Promise<CallClient> {
   return new CallClient(changed, {
     clock: systemClock,
     random: systemRandom,
-    term: () => TERM,
+    term,
     isLeaderMissing,
     shows: () => Promise.resolve(),
     onEngineTime,
@@ -169,9 +171,68 @@ t.test('calls end in time when the leader falls silent', async (t) => {
   const startMs = performance.now();
   const called = calls.call('slow', [], REPEATABLE);
   isMissing = true;
-  await t.rejects(called, NoLeader);
+  await t.rejects(called, OutcomeUnknown);
   t.ok(performance.now() - startMs < REPEATABLE.timeoutMs, 'long before its answer would be too late');
   end();
+});
+
+/** What a call rejects with. */
+async function failureOf(called: Promise<unknown>): Promise<unknown> {
+  return called.then(
+    () => null,
+    (error: unknown) => error,
+  );
+}
+
+t.test('the outcome of a call is unknown once a leader may have it, whatever comes of sending it again', async (t) => {
+  let isMissing = false;
+  let sent = 0;
+  const calls = await callsOf(t, {
+    handlers: { pay: () => Promise.resolve() },
+    isLeaderMissing: () => isMissing,
+    request: (send) => async (subject, payload, options) => {
+      sent += 1;
+      if (sent === 1) throw new Error('the connection is lost');
+      isMissing = true;
+      return send(`${subject}.nobody`, payload, options);
+    },
+  });
+  const failure = await failureOf(calls.call('pay', [], { timeoutMs: 5_000, retryForMs: 0 }));
+  t.equal(sent, 2);
+  t.ok(failure instanceof OutcomeUnknown, String(failure));
+});
+
+t.test('a call that no leader has received was not carried out', async (t) => {
+  let isMissing = true;
+  const handlers = { pay: () => Promise.resolve() };
+  const request: Options['request'] = (send) => async (subject, payload, options) => {
+    isMissing = true;
+    return send(`${subject}.nobody`, payload, options);
+  };
+  const calls = await callsOf(t, { handlers, request, isLeaderMissing: () => isMissing });
+  for (const missing of [true, false]) {
+    isMissing = missing;
+    const failure = await failureOf(calls.call('pay', [], { timeoutMs: 5_000, retryForMs: 0 }));
+    t.ok(failure instanceof NoLeader && !(failure instanceof OutcomeUnknown), String(failure));
+  }
+});
+
+t.test('a call for one leader alone is not sent to one whose term begins meanwhile', async (t) => {
+  let term = TERM - 1;
+  let carriedOut = 0;
+  const calls = await callsOf(t, {
+    handlers: { pay: () => Promise.resolve((carriedOut += 1)) },
+    term: () => term,
+    request: (send) => async (subject, payload, options) => {
+      if (term === TERM) return send(subject, payload, options);
+      // In the pause before it would be sent again.
+      setTimeout(() => (term = TERM), 1);
+      throw new Error('the connection is lost');
+    },
+  });
+  const failure = await failureOf(calls.call('pay', [], { timeoutMs: 5_000, retryForMs: 0 }));
+  t.ok(failure instanceof OutcomeUnknown, String(failure));
+  t.equal(carriedOut, 0);
 });
 
 /** JetStream may refuse for a moment after its servers say that they are healthy. */
@@ -239,5 +300,5 @@ t.test('a stop waits for a quorum that is gone no longer than it may, and answer
   for (const node of others) node.start();
   await servers.ready();
   await t.resolves(Promise.all(writes));
-  await t.rejects(waiting, NoLeader);
+  await t.rejects(waiting, OutcomeUnknown);
 });
