@@ -3,7 +3,9 @@ import type { PrivateKeyAccount } from 'viem/accounts';
 import { ApiError } from '../client/errors.js';
 import { ZERO_ADDRESS } from '../engine/quote.js';
 import { NotEnoughMeansError } from '../client/trading/errors.js';
-import type { Trader, Transaction } from '../client/trading/trader.js';
+import { FillInterruptedError, type FillProgress } from '../client/trading/fill-outcome.js';
+import type { Trader } from '../client/trading/trader.js';
+import type { Transaction } from '../client/trading/transactions.js';
 import { systemClock } from '../system/clock.js';
 import { pause } from '../system/timers.js';
 import type { InstrumentJson } from '../wire/options.js';
@@ -242,17 +244,27 @@ const fillCommand = terminalCommand(
       await trader.approve(pool, plan.neededAllowance);
     const ready = session.switches.has('approve') ? await trader.plan(pool, { side, size, limitPrice }) : plan;
     const result = await trader.fill(ready).catch((error: unknown) => {
+      if (error instanceof FillInterruptedError) {
+        const { fills, failed, filled, shortfall, pending } = error;
+        showFills(session, { fills, failed, filled, shortfall, pending });
+      }
       throw error instanceof NotEnoughMeansError ? new Error(missingMeans(error, pool, ready.decimals)) : error;
     });
-    if (isJson) io.out(JSON.stringify(result, decimalText));
-    else {
-      for (const fill of result.fills) io.out(`${costOf(fill.size, fill.premium, fill.fee)}, transaction ${fill.hash}`);
-      for (const { quoteId, reason } of result.failed) io.err(`${quoteId} was not filled: ${reason}`);
-      if (result.shortfall > 0n) io.err(`${formatDecimal(result.shortfall, DECIMALS)} is not filled.`);
-    }
+    showFills(session, result);
+    if (!isJson) for (const hash of result.notShown) io.err(`The service does not show the transaction ${hash} yet.`);
     return result.shortfall === 0n ? EXIT_OK : EXIT_FAILED;
   },
 );
+
+function showFills({ isJson, io }: TerminalSession, progress: FillProgress & { readonly pending?: Hex | null }): void {
+  if (isJson) {
+    io.out(JSON.stringify(progress, decimalText));
+    return;
+  }
+  for (const fill of progress.fills) io.out(`${costOf(fill.size, fill.premium, fill.fee)}, transaction ${fill.hash}`);
+  for (const { quoteId, reason } of progress.failed) io.err(`${quoteId} was not filled: ${reason}`);
+  if (progress.shortfall > 0n) io.err(`${formatDecimal(progress.shortfall, DECIMALS)} is not filled.`);
+}
 
 function missingMeans(means: NotEnoughMeansError, pool: InstrumentJson, decimals: number): string {
   const { needed, balance, allowance } = means;

@@ -3,6 +3,7 @@ import { type CliCommand, EXIT_FAILED, EXIT_OK, EXIT_USAGE, runCommand } from '.
 import { accountCommand, watchCommand } from '../../src/cli/terminal.js';
 import { tradeCommands } from '../../src/cli/trade.js';
 import { Market, ONE } from '../chain/dev/market.js';
+import { RpcProxy } from '../chain/rpc-proxy.js';
 import { RestClient } from '../e2e/rest-client.js';
 import { startTestService } from '../e2e/running-service.js';
 import { until, untilAnswer } from '../until.js';
@@ -88,6 +89,30 @@ await t.test('fill shows the cost first, then fills within the limit', async (t)
   const dear = await run(['fill', option, 'buy', '1', '--limit', '0.001', '--account', '2']);
   t.equal(dear.code, EXIT_FAILED);
   t.match(dear.err, [/1 is not filled/]);
+});
+
+await t.test('a fill that fails in the middle prints what it has filled before the error', async (t) => {
+  const proxy = await RpcProxy.open(chain.rpcUrl);
+  t.teardown(() => proxy.close());
+  let sent = 0;
+  proxy.trick = ({ method }) => {
+    if (method === 'eth_sendRawTransaction') sent += 1;
+    return sent > 0 && method === 'eth_call' ? { status: 502, body: 'bad gateway' } : 'PASS';
+  };
+  await run(['approve', option, '10', '--account', '2']);
+  for (const json of [[], ['--json']]) {
+    sent = 0;
+    await quote('0.01', '1');
+    const left = await quote('0.02', '1');
+    const words = ['fill', option, 'buy', '2', '--limit', '0.02', '--account', '2', '--rpc-url', proxy.url];
+    const { code, out, err } = await run([...words, ...json]);
+    t.equal(code, EXIT_FAILED);
+    t.match(err.join('\n'), /The fill ended early, after 1 of its quotes\n.*502/s);
+    t.equal(out.length, 1);
+    if (json.length === 0) t.match(out[0], /^1 contracts, premium 0\.01, .*transaction 0x[0-9a-f]{64}$/);
+    else t.match(JSON.parse(out[0] ?? ''), { filled: ONE.toString(), fills: [{}], pending: null });
+    await run(['cancel', left]);
+  }
 });
 
 await t.test('approve sets what the router may move; without it fill says what is missing', async (t) => {

@@ -1,6 +1,7 @@
 import { OrderbookClient, UnknownPoolError } from 'quotebook/client';
 import {
   ContractRefusedError,
+  FillInterruptedError,
   NotEnoughMeansError,
   NothingHeldError,
   NotShownError,
@@ -16,6 +17,7 @@ import { tradedPoolAbi } from '../../src/client/trading/abi.js';
 import type { DevAccount } from '../../src/chain/dev/dev-client.js';
 import type { Hex, Pool } from '../../src/engine/quote.js';
 import { Market, ONE } from '../chain/dev/market.js';
+import { RpcProxy, type RpcRequest, type Trick } from '../chain/rpc-proxy.js';
 import { untilAnswer } from '../until.js';
 import { documentedPorts } from './documented-network.js';
 import { signQuote, type QuoteTerms } from './maker.js';
@@ -35,9 +37,9 @@ function connect(t: Test): OrderbookClient {
   return client;
 }
 
-function walletOf({ privateKey }: DevAccount): TradingWallet {
+function walletOf({ privateKey }: DevAccount, rpcUrl = chain.rpcUrl): TradingWallet {
   const account = privateKeyToAccount(privateKey);
-  return createWalletClient({ account, chain: market.client.chain, transport: http(chain.rpcUrl) });
+  return createWalletClient({ account, chain: market.client.chain, transport: http(rpcUrl, { retryCount: 0 }) });
 }
 
 /** The part of the client that a trader uses. */
@@ -182,6 +184,72 @@ t.test('a quote that is gone is listed as failed, and the others are filled', as
     filled: ONE,
     shortfall: ONE,
   });
+});
+
+/** A taker whose node shows `trick` from its second transaction on. */
+async function troubledTaker(t: Test, trick: (request: RpcRequest, hash: unknown) => Trick) {
+  const proxy = await RpcProxy.open(chain.rpcUrl);
+  t.teardown(() => proxy.close());
+  let sent = 0;
+  let hash: unknown;
+  proxy.trick = (request) => {
+    const isSending = request.method === 'eth_sendRawTransaction';
+    if (isSending) sent += 1;
+    if (isSending && sent === 2) return { rewrite: (result) => (hash = result) };
+    return sent === 0 ? 'PASS' : trick(request, hash);
+  };
+  const { erc20Router } = chain.contracts;
+  const short = { pollMs: 10, feedMs: 10_000, minedMs: 1_000 };
+  const wallet = walletOf(market.taker, proxy.url);
+  const taker = new Trader({ client: connect(t), wallet, erc20Router, timeouts: short });
+  return { taker, secondHash: () => hash };
+}
+
+/** The failure of a fill of two quotes, of one contract each, after the first of them was filled. */
+async function interruptedFill(t: Test, pool: Pool, taker: Trader): Promise<FillInterruptedError> {
+  const [first] = await post(connect(t), pool, { price: ONE / 20n }, { price: ONE / 10n });
+  const plan = await taker.plan(quoted(pool), buy(2n * ONE));
+  t.equal(plan.fills.length, 2);
+  const error = await taker.fill(plan).catch((reason: unknown) => reason);
+  if (!(error instanceof FillInterruptedError)) throw new Error('it was not interrupted', { cause: error });
+  t.match(error, { failed: [], filled: ONE, shortfall: ONE, fills: [{ quoteId: first, size: ONE }] });
+  const [fill] = error.fills;
+  t.ok(fill);
+  if (fill) t.equal((await market.client.getTransactionReceipt({ hash: fill.hash })).status, 'success');
+  return error;
+}
+
+t.test('a fill whose node fails in the middle says what it has filled', async (t) => {
+  const { taker } = await troubledTaker(t, ({ method }) =>
+    method === 'eth_call' ? { status: 502, body: 'bad gateway' } : 'PASS',
+  );
+  const { pending, cause } = await interruptedFill(t, market.pool('WBTC', 30_000n, true), taker);
+  t.equal(pending, null);
+  t.match(cause, { message: /502/ });
+});
+
+t.test('a fill that waits for a block too long names the transaction that may still come', async (t) => {
+  const { taker, secondHash } = await troubledTaker(t, ({ method, params }, hash) =>
+    method === 'eth_getTransactionReceipt' && params[0] === hash ? { rewrite: () => null } : 'PASS',
+  );
+  const { pending, cause } = await interruptedFill(t, market.pool('WBTC', 30_000n, true), taker);
+  t.equal(pending, secondHash());
+  t.match(cause, { name: 'NotMinedError', hash: secondHash() });
+});
+
+t.test('fills that the feed does not show in time are named beside what was filled', async (t) => {
+  const client = connect(t);
+  const pool = market.pool('WBTC', 32_000n, true);
+  await post(client, pool, { price: ONE / 20n }, { price: ONE / 10n });
+  const { poolAddress } = market.pool('WBTC', 32_000n, false);
+  const deaf = { ...port(client), followEvents: () => client.followEvents({ poolAddress }) };
+  const taker = trader(deaf, market.taker, notShown);
+  const { notShown: unseen, fills, filled } = await taker.fill(await taker.plan(quoted(pool), buy(2n * ONE)));
+  t.equal(filled, 2n * ONE);
+  t.strictSame(
+    unseen,
+    fills.map(({ hash }) => hash),
+  );
 });
 
 t.test('a maker cancels some quotes, then all of them, private and unfunded ones too', async (t) => {

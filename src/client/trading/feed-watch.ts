@@ -23,7 +23,8 @@ export class FeedWatch {
   readonly #shown = new Set<string>();
   /** Number of the last settlement block whose events the book has, by the newest heartbeat. */
   #readTo = -1;
-  #onNews = (): void => undefined;
+  /** Each looks whether its transaction is shown by now. */
+  readonly #waiting = new Set<() => void>();
 
   constructor(options: WatchOptions) {
     this.#options = options;
@@ -48,16 +49,17 @@ export class FeedWatch {
     const isShown = (): boolean => this.#shown.has(hash) || (isQuiet && this.#readTo >= block);
     await new Promise<void>((resolve, reject) => {
       const cancel = clock.after(feedMs, () => {
-        this.#onNews = () => undefined;
+        this.#waiting.delete(look);
         reject(new NotShownError(hash, feedMs));
       });
-      this.#onNews = () => {
+      const look = (): void => {
         if (!isShown()) return;
-        this.#onNews = () => undefined;
+        this.#waiting.delete(look);
         cancel();
         resolve();
       };
-      this.#onNews();
+      this.#waiting.add(look);
+      look();
     });
   }
 
@@ -70,13 +72,13 @@ export class FeedWatch {
     if (cause?.chain !== 'settlement') return;
     this.#shown.add(cause.txHash);
     if (this.#shown.size > MOST_SHOWN) this.#shown.delete([...this.#shown][0] ?? '');
-    this.#onNews();
+    for (const look of this.#waiting) look();
   }
 
   #beat({ chains: { settlement } }: HeartbeatMessage): void {
     if (settlement.readTo === null || settlement.stale !== null) return;
     this.#readTo = settlement.readTo;
-    this.#onNews();
+    for (const look of this.#waiting) look();
   }
 }
 

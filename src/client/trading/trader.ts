@@ -5,10 +5,17 @@ import type { BaseOrderbookClient, QuotesFilter } from '../orderbook-client.js';
 import { type ClientClock, systemClock } from '../ports.js';
 import type { QuotedPool } from '../sign-quote.js';
 import { collateralTokenAbi, LONG_ID, SHORT_ID, tradedPoolAbi } from './abi.js';
-import { ContractRefusedError, NotEnoughMeansError, NothingHeldError, RevertedError } from './errors.js';
+import { ContractRefusedError, NotEnoughMeansError, NothingHeldError, NotShownError, RevertedError } from './errors.js';
 import { FeedWatch } from './feed-watch.js';
+import {
+  type FailedFill,
+  type Filled,
+  FillInterruptedError,
+  type FillProgress,
+  type FillResult,
+} from './fill-outcome.js';
 import { type FillPlan, type FillTerms, ONE, planFill, type PlannedFill } from './fill-plan.js';
-import { type Call, type TradingWallet, Transactions } from './transactions.js';
+import { type Call, type TradingWallet, type Transaction, Transactions } from './transactions.js';
 
 export interface TraderOptions {
   readonly client: Pick<BaseOrderbookClient, 'rest' | 'followEvents' | 'followQuotes' | 'onHeartbeat'>;
@@ -29,12 +36,6 @@ export interface TraderTimeouts {
   readonly pollMs: number;
 }
 
-/** A mined transaction. */
-export interface Transaction {
-  readonly hash: Hex;
-  readonly blockNumber: bigint;
-}
-
 /** The account's funds in a pool's collateral token. */
 export interface Collateral {
   /** Base of a call, quote of a put. */
@@ -49,25 +50,6 @@ export interface Collateral {
 /** A plan, and what the account has for it. */
 export interface PricedPlan extends FillPlan, Collateral {
   readonly pool: QuotedPool;
-}
-
-/** One quote that was filled, with the amounts of the pool's event. */
-export interface Filled extends Transaction {
-  readonly quoteId: Hex;
-  /** 1e-18 contracts. */
-  readonly size: bigint;
-  /** 1e-18 of the collateral token. */
-  readonly premium: bigint;
-  readonly fee: bigint;
-}
-
-export interface FillResult {
-  readonly fills: readonly Filled[];
-  /** Quotes of the plan that could no longer be filled, and why. */
-  readonly failed: readonly { readonly quoteId: Hex; readonly reason: string }[];
-  /** 1e-18 contracts. */
-  readonly filled: bigint;
-  readonly shortfall: bigint;
 }
 
 /**
@@ -127,8 +109,9 @@ export class Trader {
   }
 
   /**
-   * Fills a plan's quotes one after the other. Rejects with NotEnoughMeansError before anything is sent. A quote that is
-   * gone meanwhile is listed in `failed`, and the others are filled all the same.
+   * Fills a plan's quotes one after the other. A quote that is gone meanwhile is listed in `failed`, and the others are
+   * filled all the same. Rejects with NotEnoughMeansError or FeedNotLiveError before anything is sent, and with
+   * FillInterruptedError afterwards.
    */
   async fill(plan: PricedPlan): Promise<FillResult> {
     const { pool, token, neededBalance, neededAllowance, balance, allowance } = plan;
@@ -137,17 +120,24 @@ export class Trader {
       throw new NotEnoughMeansError({ token, needed, balance, allowance });
     }
     const fills: Filled[] = [];
-    const failed: { quoteId: Hex; reason: string }[] = [];
-    await this.#watched({ poolAddress: pool.poolAddress, taker: this.address }, async (watch) => {
-      for (const planned of plan.fills) {
-        const outcome = await this.#fillOne(pool, planned);
-        if ('reason' in outcome) failed.push(outcome);
-        else fills.push(outcome);
+    const failed: FailedFill[] = [];
+    const progress = (): FillProgress => {
+      const filled = fills.reduce((sum, { size }) => sum + size, 0n);
+      return { fills, failed, filled, shortfall: plan.terms.size - filled };
+    };
+    return this.#watched({ poolAddress: pool.poolAddress, taker: this.address }, async (watch) => {
+      try {
+        for (const planned of plan.fills) {
+          const outcome = await this.#fillOne(pool, planned);
+          if ('reason' in outcome) failed.push(outcome);
+          else fills.push(outcome);
+        }
+      } catch (cause) {
+        throw new FillInterruptedError(progress(), cause);
       }
-      for (const { hash, blockNumber } of fills) await watch.shows(hash, blockNumber, false);
+      const late = await Promise.all(fills.map((fill) => notShownBy(watch, fill)));
+      return { ...progress(), notShown: late.flatMap((hash) => hash ?? []) };
     });
-    const filled = fills.reduce((sum, { size }) => sum + size, 0n);
-    return { fills, failed, filled, shortfall: plan.terms.size - filled };
   }
 
   /** Lets the router move `amount` of the pool's collateral token, in its own decimals; 0 revokes. Sets the allowance, adds nothing to it. */
@@ -217,7 +207,7 @@ export class Trader {
     return { ...transactionOf(receipt), collateral: (locked - exerciseValue) / unit, decimals };
   }
 
-  async #fillOne(pool: QuotedPool, { quote, size }: PlannedFill): Promise<Filled | { quoteId: Hex; reason: string }> {
+  async #fillOne(pool: QuotedPool, { quote, size }: PlannedFill): Promise<Filled | FailedFill> {
     const { quoteId, provider, taker, price, isBuy, deadline, salt, signature } = quote;
     const words = { provider, taker, price: BigInt(price), size: BigInt(quote.size), isBuy };
     const terms = { ...words, deadline: BigInt(deadline), salt: BigInt(salt) };
@@ -338,6 +328,17 @@ function collateralOf({ isCallPool, base, quote }: PoolKeyJson): Hex {
 
 function transactionOf({ transactionHash, blockNumber }: TransactionReceipt): Transaction {
   return { hash: transactionHash, blockNumber };
+}
+
+/** Its hash if the feed does not show it in time; null: it does. */
+async function notShownBy(watch: FeedWatch, { hash, blockNumber }: Transaction): Promise<Hex | null> {
+  try {
+    await watch.shows(hash, blockNumber, false);
+    return null;
+  } catch (error) {
+    if (error instanceof NotShownError) return error.hash;
+    throw error;
+  }
 }
 
 function byPool(quotes: readonly Pick<OrderbookQuote, 'poolAddress' | 'quoteId'>[]): Map<Hex, Hex[]> {

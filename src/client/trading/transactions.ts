@@ -25,6 +25,12 @@ export interface Call {
   readonly args: readonly unknown[];
 }
 
+/** A mined transaction. */
+export interface Transaction {
+  readonly hash: Hex;
+  readonly blockNumber: bigint;
+}
+
 export interface MinedIn {
   /** How long a transaction may take to be in a block. */
   readonly minedMs: number;
