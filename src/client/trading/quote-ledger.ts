@@ -102,7 +102,7 @@ export class QuoteLedger {
     if (this.#quotes.get(quoteId)?.status === 'SENT') this.#change(quoteId, { status: 'UNKNOWN' });
   }
 
-  /** The service refused it, and publishes nothing that it refuses. An earlier request may have published it. */
+  /** The service refused it, and the book does not have it. An earlier request may have published it all the same. */
   refused(quoteId: Hex): void {
     const quote = this.#quotes.get(quoteId);
     if (quote?.status !== 'SENT') return;

@@ -122,7 +122,7 @@ export class QuoteManager {
     own.onEvent((event) => this.#take(event));
     rfqs.onRfq((rfq) => this.#request(rfq));
     await Promise.all([own.whenLive(), rfqs.whenLive()]);
-    const { invalidQuotes } = await client.rest.orders({ provider: trader.address });
+    const { invalidQuotes } = await client.rest.ordersOf(trader.address);
     for (const { quote } of invalidQuotes) this.#found(quote);
     await this.#lookOnce();
     this.#lookAgain();
@@ -136,23 +136,23 @@ export class QuoteManager {
   async close(timeoutMs = 60_000): Promise<void> {
     this.#desk.close();
     const end = this.#clock.wallMs() + timeoutMs;
-    const left = (): Hex[] =>
-      this.#desk.ledger
-        .all()
-        .map(({ quoteId }) => quoteId)
-        .filter((quoteId) => !this.#cancelled.has(quoteId));
-    const isShown = (): boolean => this.#own?.state === 'LIVE' && [...this.#ownBook()].length > 0;
-    while (this.#clock.wallMs() < end && (this.#isActing || left().length > 0 || isShown())) {
+    const shown = (): OrderbookQuote[] => (this.#own?.state === 'LIVE' ? [...this.#ownBook()] : []);
+    const left = (): Hex[] => {
+      const quoteIds = new Set([...this.#desk.ledger.all(), ...shown()].map(({ quoteId }) => quoteId));
+      return [...quoteIds].filter((quoteId) => !this.#cancelled.has(quoteId));
+    };
+    while (this.#clock.wallMs() < end && (this.#isActing || left().length > 0 || shown().length > 0)) {
       await this.#lookOnce();
       void this.#act();
       await Promise.all(this.#cancelsUnderWay.values());
       await this.#pause(CLOSING_MS);
     }
+    const quoteIds = left();
     this.#isOver = true;
     for (const stop of this.#stopTimers) stop();
     this.#own?.close();
     this.#rfqs?.close();
-    if (left().length > 0) throw new QuotesLeftError(left());
+    if (quoteIds.length > 0) throw new QuotesLeftError(quoteIds);
   }
 
   #take(event: QuoteEvent): void {
@@ -161,7 +161,7 @@ export class QuoteManager {
     if (!this.#pools.has(body.poolAddress)) return;
     const { ledger } = this.#desk;
     const block = cause?.chain === 'settlement' ? cause.blockNumber : this.#head;
-    if (type === 'POST_QUOTE' || type === 'UNDO_QUOTE') this.#found(body);
+    if (APPEARANCES.includes(type)) this.#found(body);
     if (type === 'FILL_QUOTE' || type === 'CANCEL_QUOTE' || type === 'UNDO_QUOTE') ledger.changed(quoteId, block);
     if (type === 'FILL_QUOTE') {
       const quote = ledger.get(quoteId) ?? sentQuoteOf(body);
@@ -313,21 +313,35 @@ export class QuoteManager {
       const { created, exists, failed } = await client.rest.postQuotes(sent.map(({ posted }) => posted));
       this.#budget.answered(client.rest.quotas, this.#clock.wallMs());
       for (const { quoteId } of [...created, ...exists]) ledger.published(quoteId);
+      const refused: { readonly quote: SentQuote; readonly reason: string }[] = [];
       for (const { quote } of sent) {
         const { quoteId } = quote;
         const failure = failed.find((each) => each.quote.salt === this.#posted.get(quoteId)?.salt);
-        if (failure !== undefined && failure.reason !== UNCONFIRMED) {
-          ledger.refused(quoteId);
-          // Such as missing funds: not worth a request at every look.
-          this.#pausedUntilMs = this.#clock.wallMs() + PAUSE_MS;
-          this.#events.emit({ type: 'REFUSED', quote, reason: failure.reason });
-        } else if (created.some((each) => each.quoteId === quoteId)) this.#events.emit({ type: 'POSTED', quote });
+        if (failure !== undefined && failure.reason !== UNCONFIRMED) refused.push({ quote, reason: failure.reason });
+        else if (created.some((each) => each.quoteId === quoteId)) this.#events.emit({ type: 'POSTED', quote });
       }
+      if (refused.length > 0) await this.#onRefused(refused);
     } catch (error) {
       this.#onPostError(error, sent);
     } finally {
       for (const { quote } of sent) ledger.unanswered(quote.quoteId);
     }
+  }
+
+  /** A quote that lost its funds on its way is refused, too: it is in the book, and comes back with them. */
+  async #onRefused(refused: readonly { readonly quote: SentQuote; readonly reason: string }[]): Promise<void> {
+    const { rest } = this.#options.client;
+    // Such as missing funds: not worth a request at every look.
+    this.#pausedUntilMs = this.#clock.wallMs() + PAUSE_MS;
+    const quoteIds = refused.map(({ quote }) => quote.quoteId);
+    // Without an answer they are posted again, and then they exist or are refused.
+    const listed = await rest.orders({ quoteIds }).catch(() => null);
+    if (listed !== null) {
+      const { validQuotes, invalidQuotes } = listed;
+      for (const quote of [...validQuotes, ...invalidQuotes.map((each) => each.quote)]) this.#found(quote);
+      for (const quoteId of quoteIds) this.#desk.ledger.refused(quoteId);
+    }
+    for (const { quote, reason } of refused) this.#events.emit({ type: 'REFUSED', quote, reason });
   }
 
   #onPostError(error: unknown, sent: readonly { readonly quote: SentQuote }[]): void {
@@ -398,6 +412,8 @@ export class QuoteManager {
   }
 }
 
+/** Events after which the book shows a quote that it may not have shown before. */
+const APPEARANCES: readonly QuoteEvent['type'][] = ['POST_QUOTE', 'UNDO_QUOTE', 'REVALIDATE_QUOTE', 'RESTORE_QUOTE'];
 /** The service waits no longer for the quote's event; it may still come. */
 const UNCONFIRMED = 'Publication not confirmed yet';
 const GATHER_MS = 50;
