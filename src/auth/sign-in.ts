@@ -14,6 +14,8 @@ const RANDOM_AT = 16;
 
 export interface SignInLimits {
   readonly nonceMs: number;
+  /** How far ahead of this process's clock another one may have issued a nonce: the seal vouches for the time. */
+  readonly nonceLeadMs: number;
   /** Longest session; a message may ask for a shorter one. */
   readonly sessionMs: number;
 }
@@ -146,9 +148,8 @@ export class SignIn {
     if ('problem' in read) return { type: 'INVALID', problem: read.problem };
     const { address } = read;
     const nonce = this.#readNonce(read.nonce, keyId);
-    if (nonce === null || nonce.issuedAtMs > nowMs || nonce.issuedAtMs + limits.nonceMs <= nowMs) {
-      return { type: 'NONCE_REJECTED' };
-    }
+    const ageMs = nonce === null ? Infinity : nowMs - nonce.issuedAtMs;
+    if (nonce === null || ageMs < -limits.nonceLeadMs || ageMs >= limits.nonceMs) return { type: 'NONCE_REJECTED' };
     const isSigner = await this.#isSigner(address, signed);
     if (isSigner === 'UNAVAILABLE') return { type: 'UNAVAILABLE' };
     if (!isSigner) return { type: 'INVALID', problem: `The signature is not of ${address}` };

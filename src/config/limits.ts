@@ -51,8 +51,9 @@ export const limits = {
   fillLimitsKept: 5_000,
   /** The longest time within which fills are counted. */
   fillWindowSeconds: 3_600,
-  /** How long a nonce for a sign-in holds, and the longest session. */
+  /** How long a nonce for a sign-in holds, how far ahead the clock of its issuer may be, and the longest session. */
   nonceMs: 300_000,
+  nonceLeadMs: 5_000,
   sessionMs: 43_200_000,
   /** Sign-ins within the life of a nonce: of all keys, of one key, and of one address. */
   signIns: 10_000,

@@ -12,6 +12,7 @@ import { signInParts } from './sign-in-parts.js';
 
 const limits = {
   nonceMs: 60_000,
+  nonceLeadMs: 5_000,
   sessionMs: 3_600_000,
   signIns: 100,
   signInsPerKey: 20,
@@ -179,6 +180,17 @@ t.test('a spent nonce does not hold again after the clock has stepped forward an
   t.equal((await verify()).type, 'SIGNED_IN');
   clock.stepMs = 0;
   t.equal((await verify(text)).type, 'NONCE_REJECTED');
+});
+
+t.test('a nonce of a process whose clock is a little ahead holds, once', async (t) => {
+  const { clock, message, verify } = await signedUp();
+  const text = message();
+  clock.stepMs = -limits.nonceLeadMs - 1;
+  t.equal((await verify(text)).type, 'NONCE_REJECTED');
+  clock.stepMs += 1;
+  t.equal((await verify(text)).type, 'SIGNED_IN');
+  clock.advance(limits.nonceMs);
+  t.equal((await verify(text)).type, 'NONCE_REJECTED', 'its life has not ended by this clock');
 });
 
 t.test('sign-ins count no longer because the clock has stepped back', async (t) => {
