@@ -166,11 +166,12 @@ t.test('a gateway waits for the event that a request names, once its key and quo
   const gateway = createRouter(
     [
       { method: 'GET', path: '/open', needsKey: false, handle },
+      { method: 'GET', path: '/read', needsKey: true, handle },
       { method: 'POST', path: '/keyed', needsKey: true, handle },
     ],
     {
       watch,
-      checkKey: (key) => (key === undefined ? 'MISSING' : { id: key, tier: 'paid' }),
+      checkKey: (key) => (key === '' ? 'MISSING' : { id: key ?? '', tier: 'paid' }),
       quotas: { takeRequest: () => quota, headers: () => undefined },
       answerHeaders: new AnswerHeaders({ allowOrigin: () => '*', staleness: () => 'a chain is stale' }),
       replica: {
@@ -183,7 +184,7 @@ t.test('a gateway waits for the event that a request names, once its key and quo
       maxQueryBytes: 100,
     },
   );
-  const askFor = (minSeq: string, target = 'GET /open', key?: string) => {
+  const askFor = (minSeq: string, target = 'GET /read', key = 'a') => {
     const [method = '', path = ''] = target.split(' ');
     const given: Partial<Record<string, string>> = { 'x-min-seq': minSeq, 'x-apikey': key };
     return { ...requestOf(method, path), header: (name: string) => given[name] };
@@ -202,17 +203,19 @@ t.test('a gateway waits for the event that a request names, once its key and quo
   t.match(refused, { status: 503, body: '{"message":"Event 999 is not known here yet"}', ownHeaders: like });
   t.ok(refused.shared?.some(({ record }) => record['access-control-allow-origin'] === '*'));
   t.match(await gateway.handle(askFor('x')), { status: 400, ownHeaders: like });
-  t.match(gateway.refuseHead(askFor('-1', 'POST /keyed', 'a')), { status: 400, ownHeaders: like });
+  t.match(gateway.refuseHead(askFor('-1', 'POST /keyed')), { status: 400, ownHeaders: like });
   t.strictSame(heard, [
-    ['/open', 503],
-    ['/open', 400],
+    ['/read', 503],
+    ['/read', 400],
     ['/keyed', 400],
   ]);
 
   asked.length = 0;
   quota = 1_000;
-  t.match(await gateway.handle(askFor('999', 'POST /keyed')), { status: 401 });
-  t.match(await gateway.handle(askFor('999', 'POST /keyed', 'a')), { status: 429 });
+  t.match(await gateway.handle(askFor('999', 'POST /keyed', '')), { status: 401 });
+  t.match(await gateway.handle(askFor('999', 'POST /keyed')), { status: 429 });
   t.match(await gateway.handle(askFor('999', 'GET /nowhere')), { status: 404 });
+  t.match(await gateway.handle(askFor('999', 'GET /open', '')), { status: 200 });
+  t.match(await gateway.handle(askFor('x', 'GET /open', '')), { status: 200 });
   t.strictSame(asked, [], 'none of these waits');
 });
