@@ -5,6 +5,7 @@ import type { delayCode } from '../wire/error-codes.js';
 import { type DryRunResult, type PostedQuoteJson, postQuotesBody, PostQuotesQuery } from '../wire/orderbook.js';
 import { onChain } from '../wire/primitives.js';
 import type { QuoteJson } from '../wire/quote-json.js';
+import { PUBLICATION_UNCONFIRMED } from '../wire/unconfirmed.js';
 import { compile } from '../wire/validation.js';
 import { lower, readJson, readQuery } from './parse.js';
 import { chainUnreachable, gasRefused, json, rateLimited, refuse, unavailable, wrongChain } from './responses.js';
@@ -163,7 +164,7 @@ export function notPublished(
   switch (result.type) {
     case 'NOT_CONFIRMED':
       return refuse(request, 'publication_not_confirmed', {
-        message: 'Publication not confirmed yet',
+        message: PUBLICATION_UNCONFIRMED,
         pending: [...result.pending],
       });
     case 'NO_GAS_MONEY':

@@ -16,6 +16,7 @@ import {
   readQuoteId,
   vaultTradeBody,
 } from '../wire/trading.js';
+import { TRANSACTION_UNCONFIRMED } from '../wire/unconfirmed.js';
 import { compile } from '../wire/validation.js';
 import { lower, readAmounts, readQuery } from './parse.js';
 import {
@@ -147,8 +148,6 @@ export interface TradingRouteParts {
   readonly limits: TradingRouteLimits;
 }
 
-const UNCONFIRMED = 'Transaction not confirmed yet';
-
 /**
  * Trades of the operator's wallet: POST, PATCH and DELETE /orderbook/quotes, POST /account/collateral_approval and
  * POST /vaults/trade.
@@ -277,7 +276,7 @@ export function tradingRoutes(parts: TradingRouteParts): Route[] {
       case 'FAILED':
         return refuse(request, 'contract_call_failed', 'Failed to trade with vault');
       case 'NOT_CONFIRMED':
-        return refuse(request, 'transaction_not_confirmed', UNCONFIRMED);
+        return refuse(request, 'transaction_not_confirmed', TRANSACTION_UNCONFIRMED);
       case 'WAITED':
         return unavailable(request, 'busy', 'Earlier transactions are not confirmed yet: nothing was sent');
       case 'CHAIN_UNREACHABLE':
@@ -330,7 +329,7 @@ class IdLists {
     }
     const named = Object.fromEntries(names.map((name) => [name, lists[name]]));
     if (pending.length === 0) return json(JSON.stringify(named));
-    return refuse(request, 'transaction_not_confirmed', { message: UNCONFIRMED, pending, ...named });
+    return refuse(request, 'transaction_not_confirmed', { message: TRANSACTION_UNCONFIRMED, pending, ...named });
   }
 }
 

@@ -4,10 +4,11 @@ import { erc20Abi } from '../chain/contracts/abi.js';
 import type { ChainReader } from '../chain/contracts/chain-reader.js';
 import { chainFailureText } from '../chain/contracts/contract-errors.js';
 import type { TokenProfile } from '../chain/contracts/deployments.js';
-import { type GasAccount, NOT_CONFIRMED, type Operator } from '../chain/wallet/operator.js';
+import type { GasAccount, Operator } from '../chain/wallet/operator.js';
 import type { Hex } from '../engine/quote.js';
 import type { GasRefusal } from '../quota/gas-budget.js';
 import { MAX_UINT256, parseDecimal } from '../wire/primitives.js';
+import { TRANSACTION_UNCONFIRMED } from '../wire/unconfirmed.js';
 import { allowanceCall } from './order-trading.js';
 import { atOnce, type TurnResult, turnOf, type Turns } from './turns.js';
 
@@ -112,7 +113,7 @@ export class CollateralApprovals {
       const { outcome, end } = this.operator.send({ to: address, data }, gasAccount);
       ends.push(end);
       const result = await outcome;
-      if (result === 'TOO_LONG') return failed(NOT_CONFIRMED);
+      if (result === 'TOO_LONG') return failed(TRANSACTION_UNCONFIRMED);
       return result.type === 'DONE' ? APPROVED : failed(result.reason);
     } catch (error) {
       return failed(chainFailureText(error));

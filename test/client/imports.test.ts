@@ -36,9 +36,10 @@ t.test('in Node it loads ws as well, and nothing native', async (t) => {
 });
 
 t.test(
-  'the trading kit loads viem, the errors of pools and itself, and neither sockets nor the reading client',
+  'the trading kit loads viem, texts of the wire and itself, and neither sockets nor the reading client',
   async (t) => {
-    t.strictSame(outsiders('client/trading/exports.ts'), ['viem', 'viem/actions', path.join('wire', 'pool-errors.ts')]);
+    const texts = ['pool-errors.ts', 'unconfirmed.ts'].map((name) => path.join('wire', name));
+    t.strictSame(outsiders('client/trading/exports.ts'), ['viem', 'viem/actions', ...texts]);
     t.notOk(loadedWith('client/trading/exports.ts').has(path.join('client', 'orderbook-client.ts')));
   },
 );

@@ -4,11 +4,12 @@ import type { GasRefusal } from '../../quota/gas-budget.js';
 import { settleBoth, mapLimit } from '../../system/timers.js';
 import { expirationRefusal, parseExpiration } from '../../wire/expiration.js';
 import type { OptionTerms } from '../../wire/options.js';
+import { TRANSACTION_UNCONFIRMED } from '../../wire/unconfirmed.js';
 import { encodeDeployPool } from '../contracts/abi-encoding.js';
 import type { ChainReader } from '../contracts/chain-reader.js';
 import { isChainFailure } from '../contracts/contract-errors.js';
 import { type FoundPool, findPools } from '../follow/pool-addresses.js';
-import { type GasAccount, NOT_CONFIRMED, type Operator, type TxOutcome } from '../wallet/operator.js';
+import type { GasAccount, Operator, TxOutcome } from '../wallet/operator.js';
 import type { ChainSeconds, OptionSeries } from './option-series.js';
 
 /** The outcome of one option. */
@@ -101,7 +102,7 @@ export class PoolDeployer {
 
   async #join(underWay: Promise<DeployItem>): Promise<DeployItem> {
     const item = await this.operator.deadline().wait(underWay);
-    return item === 'TOO_LONG' ? failed(NOT_CONFIRMED) : forTheNext(item);
+    return item === 'TOO_LONG' ? failed(TRANSACTION_UNCONFIRMED) : forTheNext(item);
   }
 
   async #create({ key, poolAddress }: Missing, gasAccount: GasAccount): Promise<DeployItem> {
@@ -111,7 +112,7 @@ export class PoolDeployer {
       .finally(() => this.#underWay.delete(poolAddress));
     deployment.catch(() => undefined); // it may be that nobody waits for it any more
     this.#underWay.set(poolAddress, deployment);
-    return (await outcome) === 'TOO_LONG' ? failed(NOT_CONFIRMED) : deployment;
+    return (await outcome) === 'TOO_LONG' ? failed(TRANSACTION_UNCONFIRMED) : deployment;
   }
 
   /** Somebody else's deployment may come first, on the way to the chain or in the same block: then the pool existed. */

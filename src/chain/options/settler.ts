@@ -4,13 +4,14 @@ import type { GasRefusal } from '../../quota/gas-budget.js';
 import { mapLimit } from '../../system/timers.js';
 import { parseExpiration } from '../../wire/expiration.js';
 import type { OptionTerms } from '../../wire/options.js';
+import { TRANSACTION_UNCONFIRMED } from '../../wire/unconfirmed.js';
 import { type ContractCall, readUint } from '../contracts/abi-encoding.js';
 import { LONG, optionTokenAbi, poolAbi, SHORT } from '../contracts/abi.js';
 import type { ChainReader } from '../contracts/chain-reader.js';
 import { chainFailureText, isChainFailure } from '../contracts/contract-errors.js';
 import { type FoundPool, findPools, isDateRefusal } from '../follow/pool-addresses.js';
 import { ChainAnswerError } from '../rpc/rpc-response.js';
-import { type GasAccount, NOT_CONFIRMED, type Operator, type TxOutcome } from '../wallet/operator.js';
+import type { GasAccount, Operator, TxOutcome } from '../wallet/operator.js';
 import type { ChainSeconds, OptionSeries } from './option-series.js';
 
 /** The outcome of one position; `reason` is for people. */
@@ -161,7 +162,7 @@ export class Settler {
   async #closeInTurn(poolAddress: Hex, gasAccount: GasAccount, closing: Closing): Promise<SettleItem> {
     const deadline = this.operator.deadline();
     for (let before = this.#underWay.get(poolAddress); before !== undefined; before = this.#underWay.get(poolAddress)) {
-      if ((await deadline.wait(before)) === 'TOO_LONG') return failed(NOT_CONFIRMED);
+      if ((await deadline.wait(before)) === 'TOO_LONG') return failed(TRANSACTION_UNCONFIRMED);
     }
     const settlement = this.#closeOrFail(poolAddress, gasAccount, closing);
     const underWay = settlement
@@ -245,7 +246,7 @@ function closingCalls(position: Position): Hex[] {
 
 /** Chain time may lag slightly behind ours, so a maturity may seem early there. */
 function itemOf(outcome: TxOutcome | 'TOO_LONG'): SettleItem {
-  if (outcome === 'TOO_LONG') return failed(NOT_CONFIRMED);
+  if (outcome === 'TOO_LONG') return failed(TRANSACTION_UNCONFIRMED);
   if (outcome.type === 'DONE') return { type: 'SETTLED' };
   const isEarly = outcome.type === 'REVERTED' && outcome.name === 'Pool__OptionNotExpired';
   return isEarly ? NOT_EXPIRED : failed(outcome.reason);

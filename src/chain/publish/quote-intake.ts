@@ -1,6 +1,7 @@
 import type { Clock } from '../../engine/ports.js';
 import type { Hex } from '../../engine/quote.js';
 import type { GasRefusal } from '../../quota/gas-budget.js';
+import { PUBLICATION_UNCONFIRMED } from '../../wire/unconfirmed.js';
 import { isChainFailure } from '../contracts/contract-errors.js';
 import type { IdentifiedQuote } from '../contracts/quote-types.js';
 import { ERROR_NAMES } from '../follow/quote-states.js';
@@ -47,8 +48,6 @@ export interface QuoteBudget {
   charge(quotes: number): void;
 }
 
-/** The event did not come in time; it still may. */
-const NOT_CONFIRMED = 'Publication not confirmed yet';
 /** By what name a quote is gone where nobody can be asked: nothing of it can be filled. */
 const GONE = 'QuoteOBOverfilled';
 
@@ -139,7 +138,7 @@ export class QuoteIntake {
     );
     if (asked.length === 0) return [...outcomes];
     const refusals = await this.#refusals(asked);
-    const reasons = new Map(asked.map((quote, i) => [quote, refusals[i] ?? NOT_CONFIRMED]));
+    const reasons = new Map(asked.map((quote, i) => [quote, refusals[i] ?? PUBLICATION_UNCONFIRMED]));
     const explained = quotes.map((quote, i): PublicationOutcome | null => {
       const outcome = outcomes[i] ?? null;
       const reason = reasons.get(quote);
@@ -186,7 +185,7 @@ export class QuoteIntake {
   }
 
   #outcome(quoteId: Hex, outcome: PublicationOutcome | null): IntakeItem {
-    if (outcome === null) return failed(NOT_CONFIRMED);
+    if (outcome === null) return failed(PUBLICATION_UNCONFIRMED);
     if (outcome.type === 'REFUSED') return failed(outcome.reason);
     if (outcome.type === 'FAILED') return failed(failureReason(outcome.error));
     const order = this.orders.get(quoteId);
@@ -200,7 +199,7 @@ export class QuoteIntake {
 
 /** Not decided, or given up on our side: it may still enter. */
 function isPending(outcome: PublicationOutcome | null | undefined): boolean {
-  return outcome == null || (outcome.type === 'FAILED' && failureReason(outcome.error) === NOT_CONFIRMED);
+  return outcome == null || (outcome.type === 'FAILED' && failureReason(outcome.error) === PUBLICATION_UNCONFIRMED);
 }
 
 /**
@@ -225,5 +224,5 @@ function failureReason(error: Error): string {
   if (REFUSALS.some((type) => error instanceof type)) return 'The stream chain refused the publication';
   if (error instanceof InsufficientFunds || error instanceof IntentNotPersisted) return error.message;
   if (error instanceof WalletBusy) return 'Too many quotes wait for their publication';
-  return isChainFailure(error) ? 'The chain does not answer' : NOT_CONFIRMED;
+  return isChainFailure(error) ? 'The chain does not answer' : PUBLICATION_UNCONFIRMED;
 }

@@ -40,9 +40,6 @@ interface Ended {
   readonly capWaitMs?: number;
 }
 
-/** The reason given to a client whose deadline passed. */
-export const NOT_CONFIRMED = 'Transaction not confirmed yet';
-
 /** Sends with the operator's wallet on the settlement chain, and decodes why a transaction reverted. */
 export class Operator {
   constructor(

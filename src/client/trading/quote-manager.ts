@@ -2,6 +2,7 @@ import { BaseError, ContractFunctionZeroDataError, type Hex, zeroAddress } from 
 import { getBlock, readContract } from 'viem/actions';
 import type { OrderbookQuote, PoolKeyJson, PostedQuoteJson } from '../../wire/orderbook.js';
 import type { SideText } from '../../wire/primitives.js';
+import { PUBLICATION_UNCONFIRMED } from '../../wire/unconfirmed.js';
 import { Emitter, type StopListening } from '../emitter.js';
 import type { FollowedQuotes, FollowedRfqs } from '../followed.js';
 import type { QuoteEvent, RfqEvent } from '../messages.js';
@@ -317,7 +318,8 @@ export class QuoteManager {
       for (const { quote } of sent) {
         const { quoteId } = quote;
         const failure = failed.find((each) => each.quote.salt === this.#posted.get(quoteId)?.salt);
-        if (failure !== undefined && failure.reason !== UNCONFIRMED) refused.push({ quote, reason: failure.reason });
+        if (failure !== undefined && failure.reason !== PUBLICATION_UNCONFIRMED)
+          refused.push({ quote, reason: failure.reason });
         else if (created.some((each) => each.quoteId === quoteId)) this.#events.emit({ type: 'POSTED', quote });
       }
       if (refused.length > 0) await this.#onRefused(refused);
@@ -414,8 +416,6 @@ export class QuoteManager {
 
 /** Events after which the book shows a quote that it may not have shown before. */
 const APPEARANCES: readonly QuoteEvent['type'][] = ['POST_QUOTE', 'UNDO_QUOTE', 'REVALIDATE_QUOTE', 'RESTORE_QUOTE'];
-/** The service waits no longer for the quote's event; it may still come. */
-const UNCONFIRMED = 'Publication not confirmed yet';
 const GATHER_MS = 50;
 /** After a request or a transaction that failed. */
 const PAUSE_MS = 2_000;
