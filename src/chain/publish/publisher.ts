@@ -4,8 +4,8 @@ import { encodeAdd, quoteDigits, quotesIn } from '../contracts/abi-encoding.js';
 import type { IdentifiedQuote } from '../contracts/quote-types.js';
 import { TxReverted } from '../wallet/errors.js';
 import type { TxReceipt } from '../wallet/transaction.js';
-import type { Wallet } from '../wallet/wallet.js';
-import { TxPrefetch, type MinedPublication, MinedPublications, type PublicationMemory } from './publish-memory.js';
+import type { PreparedTx, Wallet } from '../wallet/wallet.js';
+import { type MinedPublication, MinedPublications, type PublicationMemory } from './mined-publications.js';
 
 export interface PublisherLimits extends PublicationMemory {
   readonly maxTxBytes: number;
@@ -275,4 +275,43 @@ interface Publication {
   readonly settle: (outcome: PublicationOutcome) => void;
   /** Its transaction is on the way: no longer in the queue. */
   isSent: boolean;
+}
+
+/** A transaction that may be sent with exactly these quotes, and its gas and fees, already requested. */
+interface PrefetchedTx {
+  readonly quotes: readonly IdentifiedQuote[];
+  readonly data: Hex;
+  readonly prepared: PreparedTx;
+}
+
+/** Requests gas and fees of the transaction that quotes need if they pass their last check. */
+class TxPrefetch {
+  /** By first quote; entries go with the quote (WeakMap). */
+  readonly #prefetched = new WeakMap<IdentifiedQuote, PrefetchedTx>();
+  /** Only one runs at a time: most of the quotes that arrive together share a transaction. */
+  #isPrefetching = false;
+
+  constructor(
+    private readonly wallet: Pick<Wallet, 'prepare'>,
+    private readonly orderbookStream: Hex,
+  ) {}
+
+  prefetch(quotes: readonly IdentifiedQuote[]): void {
+    const [first] = quotes;
+    if (first === undefined || this.#isPrefetching) return;
+    const data = encodeAdd(quotes);
+    const prepared = this.wallet.prepare({ to: this.orderbookStream, data });
+    this.#prefetched.set(first, { quotes, data, prepared });
+    this.#isPrefetching = true;
+    // `send` reports an error, if the transaction is ever sent.
+    void Promise.allSettled([prepared.gas, prepared.fees]).then(() => (this.#isPrefetching = false));
+  }
+
+  /** Null if the transaction has other quotes: more joined, or some were rejected. */
+  matching(quotes: readonly IdentifiedQuote[]): PrefetchedTx | null {
+    const prefetched = quotes[0] && this.#prefetched.get(quotes[0]);
+    const isSame =
+      prefetched?.quotes.length === quotes.length && quotes.every((each, i) => each === prefetched.quotes[i]);
+    return isSame ? prefetched : null;
+  }
 }

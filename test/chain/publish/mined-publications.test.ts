@@ -1,5 +1,5 @@
 import t from 'tap';
-import { MinedPublications } from '../../../src/chain/publish/publish-memory.js';
+import { MinedPublications } from '../../../src/chain/publish/mined-publications.js';
 import { sampleQuote, txHashOf } from '../../engine/samples.js';
 
 /** One publication for each of these blocks; told by their places in the list. */
