@@ -39,7 +39,7 @@ import {
 import type { Caller, Route, RouteHandler } from './router.js';
 import type { VaultRefusalCode } from './vault-routes.js';
 
-/** Nothing was done. */
+/** Nothing was sent. */
 type NotNow = { readonly type: 'CHAIN_UNREACHABLE' } | GasRefusal;
 
 /** The outcome of one quote. PENDING: its transaction was sent, and may still be mined. OMITTED: it is not in the book. */

@@ -86,9 +86,11 @@ export class SettlementFollower {
   /** An empty log reads what is long past: trades of then are not published as new ones. */
   #isFirstReading = false;
   /**
-   * Orders that are asked about where the next range ends, too. Those whose state could not be had where the last one
-   * ended; and those that a reorg stated anew, gone ones too: in the middle of it a node may have told of the old
-   * branch's state as the ancestor's, as anvil does for a moment; and all, where it is not known which differ there.
+   * Orders whose state is read at the end of the next range, whether or not that touches them:
+   * - those whose state could not be read at the end of the last range;
+   * - those whose state a reorg reset, gone ones too: during a reorg a node, such as anvil, may answer with the old
+   *   branch's state for the ancestor's block;
+   * - all orders, if it is not known which differ there.
    */
   #inDoubt: readonly Order[] = [];
   /**

@@ -46,7 +46,7 @@ const NOT_LISTED = 'Deployment not confirmed yet';
  * answer that the pool exists.
  */
 export class PoolDeployer {
-  /** By pool: its deployment, until it has ended, however long ago those who asked for it were answered. */
+  /** By pool: its deployment until it has ended, which may be long after its requests were answered. */
   readonly #underWay = new Map<Hex, Promise<DeployItem>>();
 
   constructor(
@@ -108,7 +108,7 @@ export class PoolDeployer {
   async #create({ key, poolAddress }: Missing, gasAccount: GasAccount): Promise<DeployItem> {
     const { outcome, end } = this.operator.send({ to: this.poolFactory, data: encodeDeployPool(key) }, gasAccount);
     const deployment = end
-      .then((ended) => this.#whatCame(ended, poolAddress))
+      .then((ended) => this.#outcomeOf(ended, poolAddress))
       .finally(() => this.#underWay.delete(poolAddress));
     deployment.catch(() => undefined); // it may be that nobody waits for it any more
     this.#underWay.set(poolAddress, deployment);
@@ -116,7 +116,7 @@ export class PoolDeployer {
   }
 
   /** Somebody else's deployment may come first, on the way to the chain or in the same block: then the pool existed. */
-  async #whatCame(outcome: TxOutcome, poolAddress: Hex): Promise<DeployItem> {
+  async #outcomeOf(outcome: TxOutcome, poolAddress: Hex): Promise<DeployItem> {
     const lostRace = outcome.type === 'REVERTED' && outcome.name === 'PoolFactory__PoolAlreadyDeployed';
     if (outcome.type !== 'DONE' && !lostRace) return failed(outcome.reason);
     if (!(await this.arrivals.whenKnown(poolAddress))) return failed(NOT_LISTED);

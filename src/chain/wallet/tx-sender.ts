@@ -18,7 +18,7 @@ import {
   unsignedTx,
 } from './transaction.js';
 
-/** How a transaction of one key comes to the node: with what gas, for what fees, and never before it is written down. */
+/** Estimates, signs and broadcasts transactions of one key. The intent is durable before a transaction is signed. */
 export class TxSender {
   readonly address: Hex;
   readonly #fees: FeeEstimator;
