@@ -32,8 +32,8 @@ const ready = { httpUrl, apiKey, chainId: chain.chainId };
 async function run(
   words: readonly string[],
   { readyFile = ready, environment = {} }: { readyFile?: object | null; environment?: Record<string, string> } = {},
+  out: string[] = [],
 ) {
-  const out: string[] = [];
   const err: string[] = [];
   const code = await runCommand(words, commands, '0.0.0', {
     out: (line) => out.push(line),
@@ -103,15 +103,15 @@ await t.test('status says that the service is ready', async (t) => {
 });
 
 await t.test('watch prints each event of an option until it is interrupted', async (t) => {
-  const watching = run(['watch', name, '--json']);
+  const out: string[] = [];
+  const watching = run(['watch', name, '--json'], {}, out);
   const listeners = process.listenerCount('SIGINT');
   await until(() => process.listenerCount('SIGINT') !== listeners);
   const quote = await signQuote(maker.privateKey, pool, { price: ONE / 10n });
   await new RestClient(httpUrl, apiKey).post('/quotes', [quote]);
-  await new Promise((resolve) => setTimeout(resolve, 500));
+  await until(() => out.length > 0);
   process.emit('SIGINT');
-  const { code, out } = await watching;
-  t.equal(code, EXIT_OK);
+  t.equal((await watching).code, EXIT_OK);
   t.match(
     out.map((line) => JSON.parse(line) as object),
     [{ type: 'POST_QUOTE', body: { price: (ONE / 10n).toString(), instrument: name } }],
