@@ -4,12 +4,12 @@ import { erc20Abi } from '../chain/contracts/abi.js';
 import type { ChainReader } from '../chain/contracts/chain-reader.js';
 import { chainFailureText } from '../chain/contracts/contract-errors.js';
 import type { TokenProfile } from '../chain/contracts/deployments.js';
+import { allowanceCall } from '../chain/contracts/token-calls.js';
 import type { GasAccount, Operator } from '../chain/wallet/operator.js';
 import type { Hex } from '../engine/quote.js';
 import type { GasRefusal } from '../quota/gas-budget.js';
 import { MAX_UINT256, parseDecimal } from '../wire/primitives.js';
 import { TRANSACTION_UNCONFIRMED } from '../wire/unconfirmed.js';
-import { allowanceCall } from './order-trading.js';
 import { atOnce, type TurnResult, turnOf, type Turns } from './turns.js';
 
 /** The router's new allowance of a token; `amount` is a decimal text of whole tokens, or `max`: all there can be. */

@@ -1,11 +1,12 @@
 import { encodeFunctionData } from 'viem';
 import { type ContractCall, readUint } from '../chain/contracts/abi-encoding.js';
-import { erc20Abi, LONG, optionTokenAbi, poolAbi, SHORT } from '../chain/contracts/abi.js';
+import { LONG, poolAbi, SHORT } from '../chain/contracts/abi.js';
 import type { ChainReader } from '../chain/contracts/chain-reader.js';
 import { chainFailureText } from '../chain/contracts/contract-errors.js';
 import type { TokenProfile } from '../chain/contracts/deployments.js';
 import { fillAmounts, fillCalldata, fillFeeCall, TokenUnits } from '../chain/contracts/fills.js';
 import { collateralToken } from '../chain/contracts/quote-types.js';
+import { allowanceCall, balanceCall, positionCall } from '../chain/contracts/token-calls.js';
 import type { OptionSeries } from '../chain/options/option-series.js';
 import type { GasAccount, Operator } from '../chain/wallet/operator.js';
 import { type Hex, type Order, type Quote, ZERO_ADDRESS } from '../engine/quote.js';
@@ -356,18 +357,6 @@ function groupBy<T>(items: readonly T[], keyOf: (item: T) => string): T[][] {
     else group.push(item);
   }
   return [...groups.values()];
-}
-
-export function balanceCall(to: Hex, account: Hex): ContractCall {
-  return { to, data: encodeFunctionData({ abi: erc20Abi, functionName: 'balanceOf', args: [account] }) };
-}
-
-export function allowanceCall(to: Hex, holder: Hex, spender: Hex): ContractCall {
-  return { to, data: encodeFunctionData({ abi: erc20Abi, functionName: 'allowance', args: [holder, spender] }) };
-}
-
-function positionCall(to: Hex, account: Hex, id: bigint): ContractCall {
-  return { to, data: encodeFunctionData({ abi: optionTokenAbi, functionName: 'balanceOf', args: [account, id] }) };
 }
 
 function filledCall(to: Hex, provider: Hex, quoteId: Hex): ContractCall {

@@ -5,6 +5,7 @@ import type { ChainLog } from '../chain/contracts/blocks-and-logs.js';
 import type { ChainReader } from '../chain/contracts/chain-reader.js';
 import { isChainFailure } from '../chain/contracts/contract-errors.js';
 import type { TokenProfile, VaultProfile } from '../chain/contracts/deployments.js';
+import { allowanceCall, balanceCall, positionCall } from '../chain/contracts/token-calls.js';
 import { findVault } from '../chain/contracts/vault-names.js';
 import { findPools } from '../chain/follow/pool-addresses.js';
 import type { ChainSeconds, OptionSeries } from '../chain/options/option-series.js';
@@ -16,7 +17,6 @@ import type { TokenCapRefusal, TokenCaps } from '../quota/token-caps.js';
 import { readNewExpiration } from '../wire/expiration.js';
 import type { OptionTerms } from '../wire/options.js';
 import { parseDecimal } from '../wire/primitives.js';
-import { allowanceCall, balanceCall } from './order-trading.js';
 import { atOnce, type TurnResult, turnOf, type Turns } from './turns.js';
 
 export interface VaultOrder extends OptionTerms {
@@ -181,7 +181,6 @@ export class VaultTrading {
     const pool = (await findPools(reader, poolFactory, [key])).get(key);
     if (pool?.type !== 'FOUND' || !pool.isDeployed) return FAILED;
     const { poolAddress } = pool;
-    const held = { abi: optionTokenAbi, functionName: 'balanceOf', args: [operator.address, LONG] } as const;
     const approved = {
       abi: optionTokenAbi,
       functionName: 'isApprovedForAll',
@@ -189,7 +188,7 @@ export class VaultTrading {
     } as const;
     const [longs, isApproved] = (
       await reader.multicall([
-        { to: poolAddress, data: encodeFunctionData(held) },
+        positionCall(poolAddress, operator.address, LONG),
         { to: poolAddress, data: encodeFunctionData(approved) },
       ])
     ).map(readUint);

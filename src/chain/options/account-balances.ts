@@ -4,11 +4,12 @@ import type { Hex, Pool } from '../../engine/quote.js';
 import { LruMap } from '../../system/lru-map.js';
 import { formatDecimal } from '../../wire/primitives.js';
 import { readUint } from '../contracts/abi-encoding.js';
-import { erc20Abi, LONG, optionTokenAbi, poolFactoryAbi, SHORT } from '../contracts/abi.js';
+import { LONG, optionTokenAbi, poolFactoryAbi, SHORT } from '../contracts/abi.js';
 import type { BlockId } from '../contracts/blocks-and-logs.js';
 import type { ChainReader } from '../contracts/chain-reader.js';
 import { isChainFailure, revertText } from '../contracts/contract-errors.js';
 import type { ContractProfile, Profile } from '../contracts/deployments.js';
+import { balanceCall, decimalsCall, positionCall } from '../contracts/token-calls.js';
 import { decodeDeployment } from '../follow/settlement-events.js';
 import { RpcError } from '../rpc/rpc-errors.js';
 import { ChainAnswerError } from '../rpc/rpc-response.js';
@@ -70,10 +71,7 @@ export class AccountBalances {
   collateral(wallet: Hex): Promise<Read<TokenBalance[]>> {
     return reading(async () => {
       const { tokens } = this.profile;
-      const calls = tokens.flatMap(({ address }) => [
-        { to: address, data: encodeFunctionData({ abi: erc20Abi, functionName: 'decimals' }) },
-        { to: address, data: encodeFunctionData({ abi: erc20Abi, functionName: 'balanceOf', args: [wallet] }) },
-      ]);
+      const calls = tokens.flatMap(({ address }) => [decimalsCall(address), balanceCall(address, wallet)]);
       const answers = await this.reader.multicall(calls);
       return tokens.map(({ symbol, address }, i) => {
         const [decimals, units] = [readUint(answers[2 * i]), readUint(answers[2 * i + 1])];
@@ -125,10 +123,7 @@ export class AccountBalances {
   async #readOptions(wallet: Hex): Promise<HeldPosition[]> {
     const pools = await this.#pools.all();
     const calls = pools.flatMap(({ pool: { poolAddress } }) =>
-      [SHORT, LONG].map((id) => {
-        const args = [wallet, id] as const;
-        return { to: poolAddress, data: encodeFunctionData({ abi: optionTokenAbi, functionName: 'balanceOf', args }) };
-      }),
+      [SHORT, LONG].map((id) => positionCall(poolAddress, wallet, id)),
     );
     const balances = (await this.reader.multicall(calls)).map(readUint);
     return pools.flatMap(({ pool, name }, i) => {

@@ -1,12 +1,13 @@
 import { encodeFunctionData } from 'viem';
 import { type Hex, type Pool, type Quote, ZERO_ADDRESS } from '../../engine/quote.js';
 import { readUint, type CallResult, type ContractCall } from '../contracts/abi-encoding.js';
-import { erc20Abi, poolAbi } from '../contracts/abi.js';
+import { poolAbi } from '../contracts/abi.js';
 import type { ChainReader } from '../contracts/chain-reader.js';
 import { isChainFailure } from '../contracts/contract-errors.js';
 import type { Profile } from '../contracts/deployments.js';
 import { fillAmounts, fillCalldata, fillFeeCall, TokenUnits } from '../contracts/fills.js';
 import { collateralToken } from '../contracts/quote-types.js';
+import { decimalsCall } from '../contracts/token-calls.js';
 
 /** A part of a quote that a taker wants: 1e-18 contracts. */
 export interface QuotePart {
@@ -71,17 +72,13 @@ export class FillPlans {
     if (first === undefined) return { legs: [], approval: null, bundle: null };
     const token = collateralToken(first.quote);
     const { pool } = first.quote;
-    const decimalsCall: ContractCall = {
-      to: token,
-      data: encodeFunctionData({ abi: erc20Abi, functionName: 'decimals' }),
-      runsForeignCode: true,
-    };
+    const asked: ContractCall = { ...decimalsCall(token), runsForeignCode: true };
     // The shared diamond answers for pools that are not deployed yet, too.
     const diamond = this.#contracts.poolDiamond.address;
     const feeCalls = parts.map(({ quote, take }) => fillFeeCall(diamond, quote, take, taker ?? ZERO_ADDRESS));
     let answers: readonly CallResult[];
     try {
-      answers = await this.#reader.multicall([decimalsCall, ...feeCalls]);
+      answers = await this.#reader.multicall([asked, ...feeCalls]);
     } catch (error) {
       if (isChainFailure(error)) return 'CHAIN_UNREACHABLE';
       throw error;

@@ -5,10 +5,11 @@ import { mapLimit } from '../../system/timers.js';
 import { parseExpiration } from '../../wire/expiration.js';
 import type { OptionTerms } from '../../wire/options.js';
 import { TRANSACTION_UNCONFIRMED } from '../../wire/unconfirmed.js';
-import { type ContractCall, readUint } from '../contracts/abi-encoding.js';
-import { LONG, optionTokenAbi, poolAbi, SHORT } from '../contracts/abi.js';
+import { readUint } from '../contracts/abi-encoding.js';
+import { LONG, poolAbi, SHORT } from '../contracts/abi.js';
 import type { ChainReader } from '../contracts/chain-reader.js';
 import { chainFailureText, isChainFailure } from '../contracts/contract-errors.js';
+import { positionCall } from '../contracts/token-calls.js';
 import { type FoundPool, findPools, isDateRefusal } from '../follow/pool-addresses.js';
 import { ChainAnswerError } from '../rpc/rpc-response.js';
 import type { GasAccount, Operator, TxOutcome } from '../wallet/operator.js';
@@ -196,7 +197,7 @@ export class Settler {
   }
 
   async #positions(pools: readonly Hex[]): Promise<Positions> {
-    const calls = pools.flatMap((pool) => [SHORT, LONG].map((id) => this.#balanceCall(pool, id)));
+    const calls = pools.flatMap((pool) => [SHORT, LONG].map((id) => positionCall(pool, this.operator.address, id)));
     const balances = (await this.reader.multicall(calls)).map(readUint);
     return new Map(
       pools.map((pool, i) => {
@@ -204,11 +205,6 @@ export class Settler {
         return [pool, shorts == null || longs == null ? null : { shorts, longs }];
       }),
     );
-  }
-
-  #balanceCall(to: Hex, id: bigint): ContractCall {
-    const args = [this.operator.address, id] as const;
-    return { to, data: encodeFunctionData({ abi: optionTokenAbi, functionName: 'balanceOf', args }) };
   }
 }
 
