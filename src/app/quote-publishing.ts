@@ -2,7 +2,7 @@ import type { QuoteDryRun } from '../chain/publish/dry-run.js';
 import type { QuoteIntake } from '../chain/publish/quote-intake.js';
 import type { CancelTimer, Clock, Journal } from '../engine/ports.js';
 import type { QuotePublishing } from '../http/publish-route.js';
-import { type GasBudget, gasOfQuotes, type GasRefusal, type RouteCap } from '../quota/gas-budget.js';
+import { type GasBudget, gasOfQuotes, type GasRefusal, reserveGas, type RouteCap } from '../quota/gas-budget.js';
 import type { Quotas } from '../quota/rate-limits.js';
 import { delayCode } from '../wire/error-codes.js';
 import type { Chains } from './chains.js';
@@ -45,23 +45,12 @@ export function quotePublishing(parts: QuotePublishingParts): QuotePublishing {
     },
     async submit(caller, quotes, areOperators = false) {
       const cap = areOperators ? operatorsCap : null;
+      const sender = { address: intake.walletAddress, waitMs: () => chains.spending?.stream.waitMs() ?? 0 };
       let [taken, takenMs, paid] = [0, 0, 0];
       const take = (count: number): GasRefusal | null => {
-        const spendWaitMs = chains.spending?.stream.waitMs() ?? 0;
-        if (spendWaitMs > 0) return { type: 'SPEND_CAP', wallet: intake.walletAddress, retryAfterMs: spendWaitMs };
-        if (!operatorGas.canKeep(caller)) return { type: 'STORAGE_FULL' };
-        const never = operatorGas.beyondDay(caller, count);
-        if (never !== null) return never;
-        const gas = gasOfQuotes(count);
-        const refusal = cap?.take(gas) ?? null;
-        if (refusal !== null) return refusal;
-        const retryAfterMs = operatorGas.take(caller, count);
-        takenMs = operatorGas.nowMs(); // after both, either of which may have begun a day
-        if (retryAfterMs > 0) {
-          void cap?.settle(gas, 0, takenMs);
-          return { type: 'OVER_BUDGET', retryAfterMs };
-        }
-        taken = count;
+        const reserved = reserveGas({ operatorGas, sender, holder: caller, cap }, count, gasOfQuotes(count));
+        if (typeof reserved !== 'number') return reserved;
+        [taken, takenMs] = [count, reserved];
         return null;
       };
       try {

@@ -50,7 +50,7 @@ export class GasBudget {
   }
 
   /** The refusal of a request that would not fit into a whole day of the key either; null: it would. */
-  beyondDay(holder: QuotaHolder, quotes: number, gas = gasOfQuotes(quotes)): GasRefusal | null {
+  beyondDay(holder: QuotaHolder, quotes: number, gas: number): GasRefusal | null {
     const { quotesPerDay, gasPerDay } = this.#options.of(holder.tier);
     const [unit, needed, limit] =
       quotes > quotesPerDay ? (['quotes', quotes, quotesPerDay] as const) : (['gas', gas, gasPerDay] as const);
@@ -59,9 +59,19 @@ export class GasBudget {
     return { type: 'BEYOND_DAY', unit, needed, limit };
   }
 
-  /** Reserves all these quotes and their gas, or nothing. Returns 0, or the milliseconds until the key's day ends. */
-  take(holder: QuotaHolder, quotes: number): number {
-    return this.#take(holder, quotes, gasOfQuotes(quotes));
+  /** Reserves all these quotes and all this gas, or nothing. Returns 0, or the milliseconds until the key's day ends. */
+  take(holder: QuotaHolder, quotes: number, gas = gasOfQuotes(quotes)): number {
+    const { id, tier } = holder;
+    const { quotesPerDay, gasPerDay } = this.#options.of(tier);
+    this.#forgetEnded();
+    const quotesWaitMs = this.#quotes.take(id, quotes, quotesPerDay);
+    const waitMs = quotesWaitMs > 0 ? quotesWaitMs : this.#gas.take(id, gas, gasPerDay);
+    if (waitMs === 0) void this.#keep(id);
+    else {
+      if (quotesWaitMs === 0) this.#quotes.giveBack(id, quotes, this.nowMs());
+      this.#options.onRefusal(holder);
+    }
+    return waitMs;
   }
 
   /** The time of a reservation, by the budget's clock; to be read after it, since it may begin a day. */
@@ -77,28 +87,9 @@ export class GasBudget {
     return this.#charge(holder, gasOfQuotes(taken), sent, gasOfQuotes(sent), takenMs);
   }
 
-  /** Reserves all this gas or nothing, for transactions without quotes. Returns as `take`. */
-  takeGas(holder: QuotaHolder, gas: number): number {
-    return this.#take(holder, 0, gas);
-  }
-
-  /** Charges the used gas of a reservation made at `takenMs`; it may exceed it. Resolves as `settle`. */
+  /** Charges the used gas of a reservation without quotes, made at `takenMs`; it may exceed it. Resolves as `settle`. */
   settleGas(holder: QuotaHolder, taken: number, used: number, takenMs: number): Promise<void> {
     return this.#charge(holder, taken, 0, used, takenMs);
-  }
-
-  #take(holder: QuotaHolder, quotes: number, gas: number): number {
-    const { id, tier } = holder;
-    const { quotesPerDay, gasPerDay } = this.#options.of(tier);
-    this.#forgetEnded();
-    const quotesWaitMs = this.#quotes.take(id, quotes, quotesPerDay);
-    const waitMs = quotesWaitMs > 0 ? quotesWaitMs : this.#gas.take(id, gas, gasPerDay);
-    if (waitMs === 0) void this.#keep(id);
-    else {
-      if (quotesWaitMs === 0) this.#quotes.giveBack(id, quotes, this.nowMs());
-      this.#options.onRefusal(holder);
-    }
-    return waitMs;
   }
 
   async #charge(holder: QuotaHolder, taken: number, quotes: number, gas: number, takenMs: number): Promise<void> {
@@ -341,6 +332,39 @@ export interface OperatorAction {
   onMined(holder: QuotaHolder, txHash: Hex, succeeded: boolean): void;
 }
 
+/** Those whose limits hold for one request. */
+export interface GasPayers {
+  readonly operatorGas: GasBudget;
+  readonly sender: CappedSender;
+  readonly holder: QuotaHolder;
+  /** Of its route; null: it has none. */
+  readonly cap: RouteCap | null;
+}
+
+/**
+ * Reserves all these quotes and all this gas within every limit, or nothing and returns why not. The number is the time
+ * of the reservation, by the budget's clock.
+ */
+export function reserveGas(
+  { operatorGas, sender, holder, cap }: GasPayers,
+  quotes: number,
+  gas: number,
+): number | GasRefusal {
+  const capWaitMs = sender.waitMs();
+  if (capWaitMs > 0) return { type: 'SPEND_CAP', wallet: sender.address, retryAfterMs: capWaitMs };
+  if (!operatorGas.canKeep(holder)) return { type: 'STORAGE_FULL' };
+  const never = operatorGas.beyondDay(holder, quotes, gas);
+  if (never !== null) return never;
+  const refusal = cap?.take(gas) ?? null;
+  if (refusal !== null) return refusal;
+  const retryAfterMs = operatorGas.take(holder, quotes, gas);
+  // After both, either of which may have begun a day.
+  const takenMs = operatorGas.nowMs();
+  if (retryAfterMs === 0) return takenMs;
+  void cap?.settle(gas, 0, takenMs);
+  return { type: 'OVER_BUDGET', retryAfterMs };
+}
+
 /**
  * The gas of one request's transactions. It reserves the estimate from the key's budget before sending, and charges the
  * actual gas once the transactions are mined.
@@ -364,7 +388,8 @@ export class GasReservation {
   async run<T>(work: (charge: GasReservation) => Promise<T>): Promise<T | GasRefusal> {
     try {
       const result = await work(this);
-      return this.#capWaitMs > 0 && this.#used === 0 ? this.#spendCap(this.#capWaitMs) : result;
+      const isCapped = this.#capWaitMs > 0 && this.#used === 0;
+      return isCapped ? { type: 'SPEND_CAP', wallet: this.sender.address, retryAfterMs: this.#capWaitMs } : result;
     } finally {
       await Promise.all([
         this.operatorGas.settleGas(this.holder, this.#taken, this.#used, this.#takenMs),
@@ -380,23 +405,12 @@ export class GasReservation {
   take(transactions: number, gasEach = this.gasPerTx): GasRefusal | null {
     if (transactions === 0) return null;
     this.gasPerTx = gasEach;
-    const capWaitMs = this.sender.waitMs();
-    if (capWaitMs > 0) return this.#spendCap(capWaitMs);
-    if (!this.operatorGas.canKeep(this.holder)) return { type: 'STORAGE_FULL' };
-    const gas = transactions * this.gasPerTx;
-    const never = this.operatorGas.beyondDay(this.holder, 0, gas);
-    if (never !== null) return never;
-    const refusal = this.action?.cap.take(gas) ?? null;
-    if (refusal !== null) return refusal;
-    const retryAfterMs = this.operatorGas.takeGas(this.holder, gas);
-    // After both, either of which may have begun a day.
-    const takenMs = this.operatorGas.nowMs();
-    if (retryAfterMs > 0) {
-      void this.action?.cap.settle(gas, 0, takenMs);
-      return { type: 'OVER_BUDGET', retryAfterMs };
-    }
+    const { operatorGas, sender, holder, action } = this;
+    const gas = transactions * gasEach;
+    const reserved = reserveGas({ operatorGas, sender, holder, cap: action?.cap ?? null }, 0, gas);
+    if (typeof reserved !== 'number') return reserved;
     this.#taken = gas;
-    this.#takenMs = takenMs;
+    this.#takenMs = reserved;
     return null;
   }
 
@@ -413,10 +427,6 @@ export class GasReservation {
   /** A transaction was not sent: the wallet may spend again in `waitMs`. */
   capped(waitMs: number): void {
     this.#capWaitMs = waitMs;
-  }
-
-  #spendCap(retryAfterMs: number): GasRefusal {
-    return { type: 'SPEND_CAP', wallet: this.sender.address, retryAfterMs };
   }
 }
 

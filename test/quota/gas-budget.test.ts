@@ -66,10 +66,10 @@ t.test('gas is given to a key whose quotes of the day are used up, also where it
     onRefusal: () => undefined,
   });
   t.equal(gas.take(free, 10), 0);
-  t.equal(gas.takeGas(free, 1), 0);
+  t.equal(gas.take(free, 0, 1), 0);
   quotesPerDay = 5;
   t.equal(gas.take(free, 1), DAY_MS);
-  t.equal(gas.takeGas(free, 1), 0);
+  t.equal(gas.take(free, 0, 1), 0);
   t.end();
 });
 
@@ -90,28 +90,28 @@ t.test('each refusal is heard of once', async (t) => {
   const { gas, refused } = gasOf(2, 40_000);
   gas.take(free, 3);
   gas.take(free, 2);
-  gas.takeGas(free, 40_001);
+  gas.take(free, 0, 40_001);
   gas.take(free, 1);
   t.strictSame(refused, ['a', 'a', 'a']);
 });
 
 t.test('other transactions use up the same gas, and no quotes', async (t) => {
   const { gas, charged } = gasOf(1, 100_000);
-  t.equal(gas.takeGas(free, 60_000), 0);
-  t.equal(gas.takeGas(free, 40_001), DAY_MS);
+  t.equal(gas.take(free, 0, 60_000), 0);
+  t.equal(gas.take(free, 0, 40_001), DAY_MS);
   t.equal(gas.take(free, 1), 0, '33,900 more');
   await gas.settle(free, 1, 0, gas.nowMs());
   await gas.settleGas(free, 60_000, 10_000, gas.nowMs());
   t.strictSame(charged, [['a', 0, 10_000]]);
-  t.equal(gas.takeGas(free, 90_001), DAY_MS);
-  t.equal(gas.takeGas(free, 90_000), 0);
+  t.equal(gas.take(free, 0, 90_001), DAY_MS);
+  t.equal(gas.take(free, 0, 90_000), 0);
 });
 
 t.test('what cost more than was taken for it counts in full', async (t) => {
   const { gas } = gasOf(1, 100_000);
-  gas.takeGas(free, 50_000);
+  gas.take(free, 0, 50_000);
   await gas.settleGas(free, 50_000, 120_000, gas.nowMs());
-  t.equal(gas.takeGas(free, 1), DAY_MS);
+  t.equal(gas.take(free, 0, 1), DAY_MS);
 });
 
 t.test('what is given back after its day has ended adds nothing to the next', async (t) => {
@@ -127,15 +127,15 @@ t.test('what is given back after its day has ended adds nothing to the next', as
 t.test('nor where the next day is on and used up: none of its quotes, and none of its gas', async (t) => {
   const { clock, gas } = gasOf(10, 200_000);
   gas.take(free, 4);
-  gas.takeGas(free, 100_000);
+  gas.take(free, 0, 100_000);
   const takenMs = gas.nowMs();
   clock.advance(DAY_MS);
   t.equal(gas.take(free, 10), 0);
-  t.equal(gas.takeGas(free, 50_000), 0);
+  t.equal(gas.take(free, 0, 50_000), 0);
   await gas.settle(free, 4, 0, takenMs);
   await gas.settleGas(free, 100_000, 0, takenMs);
   t.equal(gas.take(free, 1), DAY_MS);
-  t.equal(gas.takeGas(free, 10_000), DAY_MS);
+  t.equal(gas.take(free, 0, 10_000), DAY_MS);
 });
 
 t.test('what was taken on a day and given back on it counts for nothing, however late that is', async (t) => {
@@ -150,10 +150,10 @@ t.test('what was taken on a day and given back on it counts for nothing, however
 t.test('whatever gas a node says was used, what is kept of it can be read again', async (t) => {
   const kept = new MemoryKeyValueStore();
   const { clock, gas } = gasOf(10, 200_000, kept);
-  gas.takeGas(free, 1);
+  gas.take(free, 0, 1);
   await gas.settleGas(free, 1, Number.MAX_SAFE_INTEGER, gas.nowMs());
   await gas.settleGas(free, 0, Number.MAX_SAFE_INTEGER, gas.nowMs());
-  t.ok(gasOf(10, 200_000, kept.reopened(), clock).gas.takeGas(free, 1) > 0);
+  t.ok(gasOf(10, 200_000, kept.reopened(), clock).gas.take(free, 0, 1) > 0);
 });
 
 t.test('what was used outlives the process, and its day ends when it would have', async (t) => {
@@ -172,11 +172,11 @@ t.test('what was used outlives the process, and its day ends when it would have'
 t.test('so does the gas', async (t) => {
   const kept = new MemoryKeyValueStore();
   const { clock, gas } = gasOf(10, 100_000, kept);
-  t.equal(gas.takeGas(free, 60_000), 0);
+  t.equal(gas.take(free, 0, 60_000), 0);
   await gas.settleGas(free, 60_000, 50_000, gas.nowMs());
   const { gas: next } = gasOf(10, 100_000, kept.reopened(), clock);
-  t.equal(next.takeGas(free, 50_001), DAY_MS);
-  t.equal(next.takeGas(free, 50_000), 0);
+  t.equal(next.take(free, 0, 50_001), DAY_MS);
+  t.equal(next.take(free, 0, 50_000), 0);
 });
 
 t.test('settling resolves only after the usage is durable', async (t) => {
@@ -351,10 +351,10 @@ t.test('the quotes and the gas of a day bound what a request can ever have publi
       onRefusal: ({ id }) => refused.push(id),
     });
   const gas = gasOfQuotes(3);
-  t.equal(budgetOf(3, gas).beyondDay(holder, 3), null);
+  t.equal(budgetOf(3, gas).beyondDay(holder, 3, gas), null);
   t.strictSame(refused, []);
-  t.strictSame(budgetOf(2, gas).beyondDay(holder, 3), { type: 'BEYOND_DAY', unit: 'quotes', needed: 3, limit: 2 });
-  t.strictSame(budgetOf(3, gas - 1).beyondDay(holder, 3), {
+  t.strictSame(budgetOf(2, gas).beyondDay(holder, 3, gas), { type: 'BEYOND_DAY', unit: 'quotes', needed: 3, limit: 2 });
+  t.strictSame(budgetOf(3, gas - 1).beyondDay(holder, 3, gas), {
     type: 'BEYOND_DAY',
     unit: 'gas',
     needed: gas,
