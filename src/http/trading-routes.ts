@@ -153,27 +153,46 @@ export interface TradingRouteParts {
  * POST /vaults/trade.
  */
 export function tradingRoutes(parts: TradingRouteParts): Route[] {
-  const { trading, publishing, onPublished, readable, symbols, limits } = parts;
-  /** Reads the body, refuses what is wrong with it, and answers where there is a wallet that may send. */
-  function acting<const S extends TSchema>(
-    schema: S,
-    answer: (request: NetRequest, caller: Caller, body: Static<S>, wallet: OperatorTrading) => Promise<NetResponse>,
-  ): RouteHandler<Caller> {
-    const checkQuery = compile(NoQuery, limits.schemaErrors);
-    const checkBody = compile(schema, limits.schemaErrors);
-    return (request, caller) => {
-      const query = readQuery(request, checkQuery, limits.queryPairs);
-      if (!query.ok) return refuse(request, query.code, query.error);
-      const body = readAmounts(request, checkBody, limits.bodyParts);
-      if (!body.ok) return refuse(request, body.code, body.error);
-      if (trading === null || trading.hasWallet?.() === false) return noWallet(request);
-      const refusal = trading.refusal();
-      if (refusal !== null) return notNow(request, refusal);
-      return answer(request, caller, body.value, trading);
-    };
-  }
+  const quotes = { path: '/orderbook/quotes', needsKey: true, scope: 'operator' } as const;
+  return [
+    { ...quotes, method: 'POST', takesQuotes: true, takesBatch: true, handle: offering(parts) },
+    { ...quotes, method: 'PATCH', handle: filling(parts) },
+    { ...quotes, method: 'DELETE', handle: cancelling(parts) },
+    {
+      method: 'POST',
+      path: '/account/collateral_approval',
+      needsKey: true,
+      scope: 'operator',
+      handle: approving(parts),
+    },
+    { method: 'POST', path: '/vaults/trade', needsKey: true, scope: 'operator', handle: tradingWithVault(parts) },
+  ];
+}
 
-  const post = acting(newQuotesBody(symbols, limits.signedQuotesPerRequest), async (request, caller, body, wallet) => {
+/** Reads the body, refuses what is wrong with it, and answers where there is a wallet that may send. */
+function acting<const S extends TSchema>(
+  { trading, limits }: TradingRouteParts,
+  schema: S,
+  answer: (request: NetRequest, caller: Caller, body: Static<S>, wallet: OperatorTrading) => Promise<NetResponse>,
+): RouteHandler<Caller> {
+  const checkQuery = compile(NoQuery, limits.schemaErrors);
+  const checkBody = compile(schema, limits.schemaErrors);
+  return (request, caller) => {
+    const query = readQuery(request, checkQuery, limits.queryPairs);
+    if (!query.ok) return refuse(request, query.code, query.error);
+    const body = readAmounts(request, checkBody, limits.bodyParts);
+    if (!body.ok) return refuse(request, body.code, body.error);
+    if (trading === null || trading.hasWallet?.() === false) return noWallet(request);
+    const refusal = trading.refusal();
+    if (refusal !== null) return notNow(request, refusal);
+    return answer(request, caller, body.value, trading);
+  };
+}
+
+/** POST /orderbook/quotes. */
+function offering(parts: TradingRouteParts): RouteHandler<Caller> {
+  const { publishing, onPublished, readable, symbols, limits } = parts;
+  return acting(parts, newQuotesBody(symbols, limits.signedQuotesPerRequest), async (request, caller, body, wallet) => {
     const refusal = publishing.refusal();
     if (refusal !== null) return publishingRefused(request, refusal);
     const signed = await wallet.sign(body.map(readTerms));
@@ -199,8 +218,12 @@ export function tradingRoutes(parts: TradingRouteParts): Route[] {
     for (const txHash of new Set(sent)) onPublished(caller, txHash);
     return published(readable, quotes, result.items);
   });
+}
 
-  const fill = acting(fillQuotesBody(limits.tradesPerRequest), async (request, caller, body, wallet) => {
+/** PATCH /orderbook/quotes. */
+function filling(parts: TradingRouteParts): RouteHandler<Caller> {
+  const { limits } = parts;
+  return acting(parts, fillQuotesBody(limits.tradesPerRequest), async (request, caller, body, wallet) => {
     const lists = new IdLists(body.map(({ quoteId }) => quoteId));
     const fills = body.flatMap(({ quoteId: written, tradeSize }) => {
       const quoteId = readQuoteId(written);
@@ -225,8 +248,12 @@ export function tradingRoutes(parts: TradingRouteParts): Route[] {
         return gasRefused(request, result);
     }
   });
+}
 
-  const cancel = acting(cancelQuotesBody(limits.tradesPerRequest), async (request, caller, { quoteIds }, wallet) => {
+/** DELETE /orderbook/quotes. */
+function cancelling(parts: TradingRouteParts): RouteHandler<Caller> {
+  const { limits } = parts;
+  return acting(parts, cancelQuotesBody(limits.tradesPerRequest), async (request, caller, { quoteIds }, wallet) => {
     const lists = new IdLists(quoteIds);
     const known = quoteIds.flatMap((written) => readQuoteId(written) ?? []);
     const result = known.length === 0 ? NOTHING_TRADED : await wallet.cancel(caller, known);
@@ -234,8 +261,12 @@ export function tradingRoutes(parts: TradingRouteParts): Route[] {
     if (result.type !== 'ANSWERED') return gasRefused(request, result);
     return lists.answer(request, result.items, ['success', 'failed', 'omitted']);
   });
+}
 
-  const approve = acting(approvalsBody(symbols), async (request, caller, body, wallet) => {
+/** POST /account/collateral_approval. */
+function approving(parts: TradingRouteParts): RouteHandler<Caller> {
+  const { symbols } = parts;
+  return acting(parts, approvalsBody(symbols), async (request, caller, body, wallet) => {
     const approvals = body.map(({ token, amt }) => ({ symbol: token, amount: String(amt) }));
     const result = await wallet.approve(caller, approvals);
     if (result.type === 'CHAIN_UNREACHABLE') return chainUnreachable(request);
@@ -248,8 +279,12 @@ export function tradingRoutes(parts: TradingRouteParts): Route[] {
     }
     return json(JSON.stringify({ success, failed }));
   });
+}
 
-  const tradeWithVault = acting(vaultTradeBody(symbols), async (request, caller, body, wallet) => {
+/** POST /vaults/trade. */
+function tradingWithVault(parts: TradingRouteParts): RouteHandler<Caller> {
+  const { symbols } = parts;
+  return acting(parts, vaultTradeBody(symbols), async (request, caller, body, wallet) => {
     const { size, direction, premiumLimit, ...option } = body;
     const terms = readOption(option);
     const order = {
@@ -285,15 +320,6 @@ export function tradingRoutes(parts: TradingRouteParts): Route[] {
         return gasRefused(request, result);
     }
   });
-
-  const quotes = { path: '/orderbook/quotes', needsKey: true, scope: 'operator' } as const;
-  return [
-    { ...quotes, method: 'POST', takesQuotes: true, takesBatch: true, handle: post },
-    { ...quotes, method: 'PATCH', handle: fill },
-    { ...quotes, method: 'DELETE', handle: cancel },
-    { method: 'POST', path: '/account/collateral_approval', needsKey: true, scope: 'operator', handle: approve },
-    { method: 'POST', path: '/vaults/trade', needsKey: true, scope: 'operator', handle: tradeWithVault },
-  ];
 }
 
 const NOTHING_TRADED: Traded = { type: 'ANSWERED', items: [] };
