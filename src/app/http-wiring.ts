@@ -126,17 +126,17 @@ export function createHttp(options: HttpWiringOptions): HttpWiring {
   });
   const publishing = publishRoute(core.publishing, quoteJson, chainId, limits, turn);
   const routes = [
-    ...orderbookRoutes(
+    ...orderbookRoutes({
       book,
       quoteJson,
-      options.namedQuoteJson,
+      namedQuoteJson: options.namedQuoteJson,
       chainId,
       limits,
-      sha256Tag,
-      options.largeAnswers,
-      core.past,
+      digest: sha256Tag,
+      answers: options.largeAnswers,
+      past: core.past,
       takers,
-    ),
+    }),
     eventsRoute(options.pastEvents, options.poolNamed, chainId, limits, options.largeAnswers, takers),
     options.traces?.route(publishing) ?? publishing,
     ...withdrawalRoutes(

@@ -22,7 +22,7 @@ import { lower, readBody } from './parse.js';
 import { answerAsOf } from './past-answers.js';
 import { ResponseCache, type TaggedResponse, type TextDigest, answerConditional } from './response-cache.js';
 import { largeAnswer, type LargeAnswerRunner, refuse, takerRefusal, wrongChain } from './responses.js';
-import type { Caller, Route } from './router.js';
+import type { Caller, Route, RouteHandler } from './router.js';
 
 export interface CoveringQuery {
   readonly poolAddress: Hex;
@@ -68,143 +68,97 @@ export interface OrderbookRouteLimits extends OrderListLimits {
   readonly bodyParts: number;
 }
 
-/** GET /quotes, GET /rfq_quotes, GET /orders and POST /orders/query. `chainId`: the one settlement chain that is served. */
-export function orderbookRoutes(
-  book: BookQueries,
-  quoteJson: QuoteJson,
+export interface OrderbookRouteParts {
+  readonly book: BookQueries;
+  readonly quoteJson: QuoteJson;
   /** As `quoteJson`, with the name of each quote's option. */
-  namedQuoteJson: QuoteJson,
-  chainId: string,
-  limits: OrderbookRouteLimits,
-  digest: TextDigest,
-  answers: LargeAnswerRunner,
+  readonly namedQuoteJson: QuoteJson;
+  /** Of the one settlement chain that is served. */
+  readonly chainId: string;
+  readonly limits: OrderbookRouteLimits;
+  readonly digest: TextDigest;
+  readonly answers: LargeAnswerRunner;
   /** Null: no log is kept. */
-  past: PastQueries | null,
-  takers: TakerAccess,
-): Route[] {
+  readonly past: PastQueries | null;
+  readonly takers: TakerAccess;
+}
+
+/** Shared by the routes: how lists are written, and the answers that they remember. */
+interface BookReading extends OrderbookRouteParts {
+  readonly listsFor: (fields: 'instrument' | undefined) => OrderLists;
+  readonly remembered: ResponseCache;
+}
+
+/** GET /quotes, GET /rfq_quotes, GET /orders and POST /orders/query. */
+export function orderbookRoutes(parts: OrderbookRouteParts): Route[] {
+  const { quoteJson, namedQuoteJson, digest, limits } = parts;
   const plainLists = new OrderLists(quoteJson, digest, limits);
   const namedLists = new OrderLists(namedQuoteJson, digest, limits);
-  const listsFor = (fields: 'instrument' | undefined): OrderLists =>
-    fields === 'instrument' ? namedLists : plainLists;
-  const remembered = new ResponseCache(limits.rememberedAnswerBytes);
+  const reads: BookReading = {
+    ...parts,
+    listsFor: (fields) => (fields === 'instrument' ? namedLists : plainLists),
+    remembered: new ResponseCache(limits.rememberedAnswerBytes),
+  };
+  return [
+    { method: 'GET', path: '/quotes', needsKey: true, handle: bestQuotes(reads) },
+    { method: 'GET', path: '/rfq_quotes', needsKey: true, handle: rfqQuotes(reads) },
+    { method: 'GET', path: '/orders', needsKey: true, handle: orders(reads) },
+    { method: 'POST', path: '/orders/query', needsKey: true, takesBatch: true, handle: postedOrders(reads) },
+  ];
+}
 
-  /**
-   * Reads the query, refuses what is wrong with it, and answers once what it tells is durable. Clients ask
-   * the same of one pool again and again, so those answers have an entity tag.
-   */
-  function reading<const S extends TObject>(
-    path: string,
-    schema: S,
-    planned: (query: Static<S>, isTagged: boolean, caller: Caller) => Planned,
-    ofState: ((query: Static<S>, caller: Caller) => StateQuery) | null = null,
-  ): (request: NetRequest, caller: Caller) => NetResponse | Promise<NetResponse> {
-    const check = compile(onChain(schema, chainId), limits.schemaErrors);
+/** GET /quotes. */
+function bestQuotes(reads: BookReading): RouteHandler<Caller> {
+  const { book, listsFor } = reads;
+  return reading(
+    reads,
+    '/quotes',
+    QuotesQuery,
+    (query) => plannedBest(book, () => book.cover(toTarget(query)), listsFor(query.fields)),
+    (query) => ({ type: 'QUOTES', query: toTarget(query), fields: query.fields ?? null }),
+  );
+}
 
-    /** Many orders are read and written in slices, when the key's large answers before it are made. */
-    async function inSlices(request: NetRequest, plan: Planned, work: PacedWork): Promise<NetResponse> {
-      const [pending, index] = [book.whenDurable(), book.index()];
-      const known = plan.isOwn ? undefined : remembered.find(path, request.query, index);
-      if (known !== undefined) work.charge(0, known.answer.body.length);
-      const made = known ?? (await plan.many(work));
-      await pending;
-      // Where the book went on meanwhile, what has become of the answer is nobody's next one.
-      if (known === undefined && !plan.isOwn && book.index() === index) remembered.keep(path, request.query, made);
-      return answerConditional(request, made);
-    }
+/** GET /rfq_quotes. */
+function rfqQuotes(reads: BookReading): RouteHandler<Caller> {
+  const { book, listsFor } = reads;
+  return reading(reads, '/rfq_quotes', RfqQuotesQuery, ({ poolAddress, side, taker, fields }) => {
+    const query = { poolAddress: lower(poolAddress), side, taker: lower(taker) };
+    return plannedBest(book, () => book.privateQuotes(query), listsFor(fields));
+  });
+}
 
-    function knownAnswer(request: NetRequest, caller: Caller): NetResponse | Promise<NetResponse> | null {
-      const pending = book.whenDurable();
-      const known = remembered.find(path, request.query, book.index());
-      if (known === undefined) return null;
-      const again = answerConditional(request, known);
-      if (again.body.length > LARGE_BYTES) {
-        return largeAnswer(answers, request, caller, async (work) => {
-          work.charge(0, again.body.length);
-          await pending;
-          return again;
-        });
-      }
-      return pending === null ? again : pending.then(() => again);
-    }
+/** GET /orders. */
+function orders(reads: BookReading): RouteHandler<Caller> {
+  const { limits, takers } = reads;
+  return reading(
+    reads,
+    '/orders',
+    ordersQuery(limits.quoteIdsPerRequest),
+    (query, isTagged, caller) => plannedOrders(reads, query, isTagged, caller),
+    (query, caller) => ({
+      type: 'ORDERS',
+      query: toFilter(query),
+      // That the caller may see every taker's was decided before.
+      takers: query.taker === '*' ? null : takers.shownTo(caller),
+      isPage: query.limit !== undefined,
+      fields: query.fields ?? null,
+    }),
+  );
+}
 
-    return (request, caller) => {
-      const pending = book.whenDurable();
-      // Where privacy is proven, who may see the answer is decided first.
-      const isOpen = takers.privacy === 'open';
-      const known = isOpen ? knownAnswer(request, caller) : null;
-      if (known !== null) return known;
-      const parsed = parseQuery(request.query, { lists: ['quoteIds'], maxPairs: limits.queryPairs });
-      if (!parsed.ok) return refuse(request, 'malformed_query', parsed.message);
-      const query = check(parsed.value);
-      if (!query.ok) return refuse(request, 'invalid_parameter', query.errors);
-      const asked = query.value as Partial<Record<'chainId' | 'poolAddress', string>>;
-      if ((asked.chainId ?? chainId) !== chainId) return wrongChain(request, chainId);
-      const { taker, provider } = query.value as { readonly taker?: Hex | '*'; readonly provider?: Hex };
-      const refusal = takerRefusal(request, takers, caller, taker, provider);
-      if (refusal !== null) return refusal;
-      if (ofState !== null) {
-        const answer = answerAsOf(request, caller, { past, answers }, query.value, () => ofState(query.value, caller));
-        if (answer !== null) return answer;
-      }
-      const plan = planned(query.value, asked.poolAddress !== undefined, caller);
-      const again = isOpen || plan.isOwn ? null : knownAnswer(request, caller);
-      if (again !== null) return again;
-      if (plan.rows >= limits.rowsPerSlice) {
-        return largeAnswer(answers, request, caller, (work) => inSlices(request, plan, work));
-      }
-      const made = plan.few();
-      if (!plan.isOwn) remembered.keep(path, request.query, made);
-      const answered = answerConditional(request, made);
-      return pending === null ? answered : pending.then(() => answered);
-    };
-  }
-
-  /** The best orders are found at once: a long list of them is found anew when it is its turn to be written. */
-  function plannedBest(find: () => readonly Order[], lists: OrderLists): Planned {
-    const orders = find();
-    return {
-      rows: orders.length,
-      isOwn: false,
-      few: () => lists.best(orders, book.index()),
-      many: (work) => lists.bestOfMany(find(), book.index(), work),
-    };
-  }
-
-  function plannedOrders(query: OrdersQueryParams | OrdersBody, isTagged: boolean, caller: Caller): Planned {
-    const filter = toFilter(query);
-    // Without a taker, ids name private quotes of any.
-    const isOwn = takers.privacy === 'proven' && filter.quoteIds !== undefined && filter.taker === undefined;
-    const find = (): OrdersFound => (isOwn ? shownTo(caller, book.orders(filter)) : book.orders(filter));
-    const lists = listsFor(query.fields);
-    const rows = book.candidates(filter);
-    const isPage = query.limit !== undefined;
-    return {
-      rows,
-      isOwn,
-      few: () => lists.newest(find(), isPage, isTagged),
-      many(work) {
-        work.charge(rowsChargedForReading(rows), 0);
-        return lists.newestOfMany(find(), isPage, isTagged, work);
-      },
-    };
-  }
-
-  function shownTo(caller: Caller, { valid, invalid, next }: OrdersFound): OrdersFound {
-    const isShown = ({ quote }: Order): boolean => takers.maySeeQuote(caller, quote);
-    return { valid: valid.filter(isShown), invalid: invalid.filter(isShown), next };
-  }
-
+/** GET /orders with the filters in a body: a long list of ids fits into no request line that every proxy takes. */
+function postedOrders(reads: BookReading): RouteHandler<Caller> {
+  const { book, chainId, limits, answers, takers } = reads;
   const checkBody = compile(onChain(ordersBody(limits.quoteIdsPerRequest), chainId), limits.schemaErrors);
-
-  /** GET /orders with the filters in a body: a long list of ids fits into no request line that every proxy takes. */
-  function postedOrders(request: NetRequest, caller: Caller): NetResponse | Promise<NetResponse> {
+  return (request, caller) => {
     const query = readBody(request, checkBody, limits.bodyParts);
     if (!query.ok) return refuse(request, query.code, query.error);
     if ((query.value.chainId ?? chainId) !== chainId) return wrongChain(request, chainId);
     const refusal = takerRefusal(request, takers, caller, query.value.taker, query.value.provider);
     if (refusal !== null) return refusal;
     const pending = book.whenDurable();
-    const plan = plannedOrders(query.value, false, caller);
+    const plan = plannedOrders(reads, query.value, false, caller);
     if (plan.rows >= limits.rowsPerSlice) {
       return largeAnswer(answers, request, caller, async (work) => {
         const durable = book.whenDurable();
@@ -215,46 +169,119 @@ export function orderbookRoutes(
     }
     const { answer } = plan.few();
     return pending === null ? answer : pending.then(() => answer);
+  };
+}
+
+/**
+ * Reads the query, refuses what is wrong with it, and answers once what it tells is durable. Clients ask
+ * the same of one pool again and again, so those answers have an entity tag.
+ */
+function reading<const S extends TObject>(
+  { book, chainId, limits, answers, past, takers, remembered }: BookReading,
+  path: string,
+  schema: S,
+  planned: (query: Static<S>, isTagged: boolean, caller: Caller) => Planned,
+  ofState: ((query: Static<S>, caller: Caller) => StateQuery) | null = null,
+): (request: NetRequest, caller: Caller) => NetResponse | Promise<NetResponse> {
+  const check = compile(onChain(schema, chainId), limits.schemaErrors);
+
+  /** Many orders are read and written in slices, when the key's large answers before it are made. */
+  async function inSlices(request: NetRequest, plan: Planned, work: PacedWork): Promise<NetResponse> {
+    const [pending, index] = [book.whenDurable(), book.index()];
+    const known = plan.isOwn ? undefined : remembered.find(path, request.query, index);
+    if (known !== undefined) work.charge(0, known.answer.body.length);
+    const made = known ?? (await plan.many(work));
+    await pending;
+    // Where the book went on meanwhile, what has become of the answer is nobody's next one.
+    if (known === undefined && !plan.isOwn && book.index() === index) remembered.keep(path, request.query, made);
+    return answerConditional(request, made);
   }
 
-  return [
-    {
-      method: 'GET',
-      path: '/quotes',
-      needsKey: true,
-      handle: reading(
-        '/quotes',
-        QuotesQuery,
-        (query) => plannedBest(() => book.cover(toTarget(query)), listsFor(query.fields)),
-        (query) => ({ type: 'QUOTES', query: toTarget(query), fields: query.fields ?? null }),
-      ),
+  function knownAnswer(request: NetRequest, caller: Caller): NetResponse | Promise<NetResponse> | null {
+    const pending = book.whenDurable();
+    const known = remembered.find(path, request.query, book.index());
+    if (known === undefined) return null;
+    const again = answerConditional(request, known);
+    if (again.body.length > LARGE_BYTES) {
+      return largeAnswer(answers, request, caller, async (work) => {
+        work.charge(0, again.body.length);
+        await pending;
+        return again;
+      });
+    }
+    return pending === null ? again : pending.then(() => again);
+  }
+
+  return (request, caller) => {
+    const pending = book.whenDurable();
+    // Where privacy is proven, who may see the answer is decided first.
+    const isOpen = takers.privacy === 'open';
+    const known = isOpen ? knownAnswer(request, caller) : null;
+    if (known !== null) return known;
+    const parsed = parseQuery(request.query, { lists: ['quoteIds'], maxPairs: limits.queryPairs });
+    if (!parsed.ok) return refuse(request, 'malformed_query', parsed.message);
+    const query = check(parsed.value);
+    if (!query.ok) return refuse(request, 'invalid_parameter', query.errors);
+    const asked = query.value as Partial<Record<'chainId' | 'poolAddress', string>>;
+    if ((asked.chainId ?? chainId) !== chainId) return wrongChain(request, chainId);
+    const { taker, provider } = query.value as { readonly taker?: Hex | '*'; readonly provider?: Hex };
+    const refusal = takerRefusal(request, takers, caller, taker, provider);
+    if (refusal !== null) return refusal;
+    if (ofState !== null) {
+      const answer = answerAsOf(request, caller, { past, answers }, query.value, () => ofState(query.value, caller));
+      if (answer !== null) return answer;
+    }
+    const plan = planned(query.value, asked.poolAddress !== undefined, caller);
+    const again = isOpen || plan.isOwn ? null : knownAnswer(request, caller);
+    if (again !== null) return again;
+    if (plan.rows >= limits.rowsPerSlice) {
+      return largeAnswer(answers, request, caller, (work) => inSlices(request, plan, work));
+    }
+    const made = plan.few();
+    if (!plan.isOwn) remembered.keep(path, request.query, made);
+    const answered = answerConditional(request, made);
+    return pending === null ? answered : pending.then(() => answered);
+  };
+}
+
+/** The best orders are found at once: a long list of them is found anew when it is its turn to be written. */
+function plannedBest(book: BookQueries, find: () => readonly Order[], lists: OrderLists): Planned {
+  const orders = find();
+  return {
+    rows: orders.length,
+    isOwn: false,
+    few: () => lists.best(orders, book.index()),
+    many: (work) => lists.bestOfMany(find(), book.index(), work),
+  };
+}
+
+function plannedOrders(
+  { book, takers, listsFor }: BookReading,
+  query: OrdersQueryParams | OrdersBody,
+  isTagged: boolean,
+  caller: Caller,
+): Planned {
+  const filter = toFilter(query);
+  // Without a taker, ids name private quotes of any.
+  const isOwn = takers.privacy === 'proven' && filter.quoteIds !== undefined && filter.taker === undefined;
+  const find = (): OrdersFound => (isOwn ? shownTo(takers, caller, book.orders(filter)) : book.orders(filter));
+  const lists = listsFor(query.fields);
+  const rows = book.candidates(filter);
+  const isPage = query.limit !== undefined;
+  return {
+    rows,
+    isOwn,
+    few: () => lists.newest(find(), isPage, isTagged),
+    many(work) {
+      work.charge(rowsChargedForReading(rows), 0);
+      return lists.newestOfMany(find(), isPage, isTagged, work);
     },
-    {
-      method: 'GET',
-      path: '/rfq_quotes',
-      needsKey: true,
-      handle: reading('/rfq_quotes', RfqQuotesQuery, ({ poolAddress, side, taker, fields }) =>
-        plannedBest(
-          () => book.privateQuotes({ poolAddress: lower(poolAddress), side, taker: lower(taker) }),
-          listsFor(fields),
-        ),
-      ),
-    },
-    {
-      method: 'GET',
-      path: '/orders',
-      needsKey: true,
-      handle: reading('/orders', ordersQuery(limits.quoteIdsPerRequest), plannedOrders, (query, caller) => ({
-        type: 'ORDERS',
-        query: toFilter(query),
-        // That the caller may see every taker's was decided before.
-        takers: query.taker === '*' ? null : takers.shownTo(caller),
-        isPage: query.limit !== undefined,
-        fields: query.fields ?? null,
-      })),
-    },
-    { method: 'POST', path: '/orders/query', needsKey: true, takesBatch: true, handle: postedOrders },
-  ];
+  };
+}
+
+function shownTo(takers: TakerAccess, caller: Caller, { valid, invalid, next }: OrdersFound): OrdersFound {
+  const isShown = ({ quote }: Order): boolean => takers.maySeeQuote(caller, quote);
+  return { valid: valid.filter(isShown), invalid: invalid.filter(isShown), next };
 }
 
 /** How an answer is made. */

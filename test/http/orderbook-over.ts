@@ -39,5 +39,6 @@ export function orderbookOver(engine: Engine, surroundings: Surroundings): Route
   const turn = yieldToEventLoop ?? (() => Promise.resolve());
   const answers = surroundings.answers ?? answersAtOnce({ turn, charge: () => undefined });
   const named = new QuoteJson(CHAIN_ID, 100, ({ poolKey }) => (poolKey.isCallPool ? 'A-B-29NOV30-1-C' : null));
-  return orderbookRoutes(book, quoteJson, named, CHAIN_ID, limits, digest, answers, null, takers);
+  const parts = { book, quoteJson, namedQuoteJson: named, chainId: CHAIN_ID, limits, digest, answers, takers };
+  return orderbookRoutes({ ...parts, past: null });
 }
