@@ -1,6 +1,7 @@
 import type { Rfq, RequestTerms } from '../engine/command.js';
 import type { Engine } from '../engine/engine.js';
 import type { Random } from '../engine/ports.js';
+import { ZERO_ADDRESS } from '../engine/quote.js';
 import { isLiveRfq, type RfqState, takerOf } from '../engine/rfq-store.js';
 import type { Sequencer } from '../engine/sequencer.js';
 
@@ -74,12 +75,14 @@ export class RfqDesk {
   }
 
   /**
-   * A request of a socket: without an owner, and where no more may be live, it is passed on and not followed. `owner`
-   * undefined: an older gateway of the cluster does not say.
+   * A request of a socket. It is passed on and not followed without an owner, where no more may be live, and without a
+   * taker: the store would count every public quote of the pool as an answer to it, everybody's fills as its own, and
+   * take the answers of hidden takers' requests away. `owner` undefined: an older gateway of the cluster does not say.
    */
   async publish(owner: string | null | undefined, rfq: Rfq): Promise<'OK' | 'STORAGE_FULL' | 'BUSY'> {
     const { sequencer, nowSeconds, limits } = this.#parts;
-    const isFollowed = typeof owner === 'string' && this.#roomRefusal(owner, 1) === null;
+    const isOwned = typeof owner === 'string' && rfq.taker !== ZERO_ADDRESS;
+    const isFollowed = isOwned && this.#roomRefusal(owner, 1) === null;
     const terms: RequestTerms = {
       rfqId: this.#newId(),
       owner: owner ?? '',

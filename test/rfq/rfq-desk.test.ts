@@ -1,7 +1,8 @@
 import t from 'tap';
+import { type Hex, ZERO_ADDRESS } from '../../src/engine/quote.js';
 import { isLiveRfq } from '../../src/engine/rfq-store.js';
 import { RfqDesk, type RfqRequest } from '../../src/rfq/rfq-desk.js';
-import { MAKER, POOL, samplePool, TAKER } from '../engine/samples.js';
+import { enter, MAKER, POOL, quoteIdOf, samplePool, sampleQuote, TAKER } from '../engine/samples.js';
 import { World } from '../persistence/world.js';
 
 const ROOM = 5;
@@ -41,7 +42,9 @@ async function setUp() {
   const open = (changed: Partial<RfqRequest> = {}) => world.clock.until(desk.open({ ...request, ...changed }));
   /** The oldest package. */
   const cancel = () => world.clock.until(desk.cancel(request.owner, states()[0]?.terms.leg?.packageId ?? ''));
-  return { cancel, emptied, fillUpTo, live, open };
+  /** A request of a socket. */
+  const publish = (taker: Hex) => world.clock.until(desk.publish(request.owner, { ...leg, taker }));
+  return { cancel, emptied, fillUpTo, live, open, publish, sequencer, states };
 }
 
 t.test('of a package all legs are opened or none', async (t) => {
@@ -89,4 +92,27 @@ t.test('another request cannot have the client id of one that is live', async (t
   t.match(await open({ owner: 'another key' }), { type: 'OPENED', isNew: true });
   await cancel();
   t.match(await open({ legs: [leg] }), { type: 'OPENED', isNew: true });
+});
+
+t.test('a request of a socket is followed if it has a taker', async (t) => {
+  const { publish, states } = await setUp();
+  t.equal(await publish(TAKER), 'OK');
+  t.match(
+    states().map(({ rfq }) => rfq),
+    [{ taker: TAKER }],
+  );
+  t.equal(await publish(ZERO_ADDRESS), 'OK');
+  t.equal(states().length, 1);
+});
+
+t.test('a request of a socket without a taker takes no answer from one with a hidden taker', async (t) => {
+  const { emptied, publish, open, sequencer, states } = await setUp();
+  await publish(ZERO_ADDRESS);
+  await open({ legs: [leg], taker: ZERO_ADDRESS, hiddenTaker: TAKER });
+  sequencer.submit(enter(sampleQuote({ n: 1 })));
+  await emptied();
+  t.match(
+    states().map(({ terms, answers }) => [terms.taker, answers.map(({ quoteId }) => quoteId)]),
+    [[TAKER, [quoteIdOf(1)]]],
+  );
 });
