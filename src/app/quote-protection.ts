@@ -6,6 +6,7 @@ import type { CancelTimer, Clock } from '../engine/ports.js';
 import type { Hex } from '../engine/quote.js';
 import type { Sequencer } from '../engine/sequencer.js';
 import type { ProtectionRequest, ProtectionResult, QuoteProtections } from '../http/protection-routes.js';
+import { TurnBudget } from '../quota/turn-budget.js';
 import { consentRefusal, signedNonce } from './provider-consent.js';
 
 export interface QuoteProtectionParts {
@@ -45,6 +46,9 @@ interface RunningTimer {
   cancel: CancelTimer;
 }
 
+/** Timers that run out between two turns of the event loop: after a start those of all providers may at once. */
+const TIMERS_PER_TURN = 16;
+
 const REASONS = { HEARTBEAT: 'HEARTBEAT_MISSED', CONNECTION: 'DISCONNECTED' } as const;
 
 /**
@@ -56,11 +60,13 @@ export class QuoteProtection implements QuoteProtections {
   readonly #parts: QuoteProtectionParts;
   readonly #digests: ProviderDigest;
   readonly #timers = new Map<string, RunningTimer>();
+  readonly #turns: TurnBudget;
   #isStopped = false;
 
   constructor(parts: QuoteProtectionParts) {
     this.#parts = parts;
     this.#digests = new ProviderDigest(parts.chainId);
+    this.#turns = new TurnBudget(parts.clock, TIMERS_PER_TURN);
   }
 
   /** Has the timers run that the log tells of. */
@@ -180,6 +186,11 @@ export class QuoteProtection implements QuoteProtections {
   #look(name: string, timer: RunningTimer): void {
     if (this.#isStopped || this.#timers.get(name) !== timer) return;
     if (!timer.isFiring && timer.dueMs > this.#parts.clock.monotonicMs()) return this.#wait(name, timer);
+    if (!this.#turns.hasRoom) {
+      timer.cancel = this.#turns.wait(() => this.#look(name, timer));
+      return;
+    }
+    this.#turns.made();
     this.#fire(name, timer);
   }
 

@@ -2,7 +2,7 @@ import { assert } from './assert.js';
 import { ChainTrail, type TrailBlock } from './chain-trail.js';
 import type { ChainPosition, ChainRole, Command, Stamp } from './command.js';
 import type { EngineEvent } from './event.js';
-import type { LevelTotal } from './order-book.js';
+import type { LevelTotal, ListedOrder } from './order-book.js';
 import { OrderStore } from './order-store.js';
 import { type DeployedPool, PoolRegistry } from './pool-registry.js';
 import * as query from './queries.js';
@@ -117,18 +117,20 @@ export class Engine {
 
   /**
    * Quotes of a maker that are not withdrawn, at most `most`: first those of the book, then gone ones, which a reorg may
-   * bring back.
+   * bring back. Every timer asks, so it reads the maker's quotes and those of the last blocks, not the whole book.
    */
   notWithdrawnOf(provider: Hex, most: number): Hex[] {
     const { store } = this.#parts;
-    const found = new Set<Hex>();
-    for (const orders of [store.book.provider(provider) ?? [], store.all()]) {
+    const found: Hex[] = [];
+    const take = (orders: Iterable<ListedOrder>): void => {
       for (const { quote, isWithdrawn } of orders) {
-        if (found.size === most) break;
-        if (!isWithdrawn && quote.provider === provider) found.add(quote.quoteId);
+        if (found.length === most) return;
+        if (!isWithdrawn && quote.provider === provider) found.push(quote.quoteId);
       }
-    }
-    return [...found];
+    };
+    take(store.book.provider(provider) ?? []);
+    if (found.length < most) take(store.gone());
+    return found;
   }
 
   /** How many orders `orders` reads. */

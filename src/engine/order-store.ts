@@ -1,5 +1,5 @@
 import { assert } from './assert.js';
-import { OrderBook, BookOrder, compareAge, NO_BLOCK } from './order-book.js';
+import { BookOrder, compareAge, dueSecond, type ListedOrder, NO_BLOCK, OrderBook } from './order-book.js';
 import { hashOrder } from './pool-registry.js';
 import type { Hex, InvalidReason, Quote } from './quote.js';
 import { MultisetHash, wordAt } from './state-hash.js';
@@ -64,9 +64,9 @@ export class OrderStore {
   }
 
   /** Hides an order that is not withdrawn. */
-  withdraw(order: BookOrder): void {
+  withdraw(order: ListedOrder): void {
     const { quoteId, provider } = order.quote;
-    this.withdrawals.add(new Withdrawal(quoteId, provider, order.due));
+    this.withdrawals.add(new Withdrawal(quoteId, provider, dueSecond(order.quote)));
     order.isWithdrawn = true;
     this.book.set(order, order.fillableSize, order.reason);
   }
@@ -102,6 +102,11 @@ export class OrderStore {
   /** Oldest first. */
   touchedAfter(blockNumber: number): BookOrder[] {
     return this.#byTouch.above(blockNumber).sort(compareAge);
+  }
+
+  /** Orders that a reorg may bring back: of the last `reorgDepth` blocks, in no particular order. */
+  gone(): BookOrder[] {
+    return this.#byTouch.above(NO_BLOCK).filter(({ state }) => state === 'gone');
   }
 
   /** Takes an order out of everything but the withdrawals. It keeps the size it had. */

@@ -21,7 +21,7 @@ import type {
   WithdrawQuotes,
 } from './command.js';
 import type { Cause, EngineEvent, QuoteRemoved } from './event.js';
-import { type BookOrder, compareAge, dueSecond } from './order-book.js';
+import { type BookOrder, compareAge, dueSecond, type ListedOrder } from './order-book.js';
 import type { Hex, Order, Origin } from './quote.js';
 import type { RfqChange } from './rfq-store.js';
 import type { EngineParts } from './state-rows.js';
@@ -189,7 +189,7 @@ export class StateMachine {
   /** The provider's fill limit of the pool was reached. Gone quotes are hidden, too: a reorg may bring them back. */
   #withdrawAllIn(provider: Hex, poolAddress: Hex, cause: Cause): void {
     const { store } = this.#parts;
-    const own = [...store.all()].filter(({ quote, isWithdrawn }) => {
+    const own = [...(store.book.provider(provider) ?? []), ...store.gone()].filter(({ quote, isWithdrawn }) => {
       return !isWithdrawn && quote.provider === provider && quote.pool.poolAddress === poolAddress;
     });
     for (const order of own.sort(compareAge)) this.#hide(order, 'FILL_LIMIT', cause);
@@ -291,7 +291,7 @@ export class StateMachine {
     }
   }
 
-  #hide(order: BookOrder, reason: WithdrawalReason, cause: Cause | null): void {
+  #hide(order: ListedOrder, reason: WithdrawalReason, cause: Cause | null): void {
     const { state: before, fillableSize } = order;
     this.#parts.store.withdraw(order);
     // A gone one that a reorg brings back comes back withdrawn.

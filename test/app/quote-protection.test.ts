@@ -74,6 +74,22 @@ t.test('a process that ends in the middle of a withdrawal has the next one finis
   t.strictSame([shown(), timers()?.HEARTBEAT], [[], 0]);
 });
 
+t.test('timers of many providers that run out at once leave others their turn', async (t) => {
+  const { clock, ask, post, restart, advance, withdrawals, shown } = await authorized();
+  const providers = Array.from({ length: 40 }, (_, n) => address(0x100 + n));
+  for (const [n, provider] of providers.entries()) {
+    post(n, provider);
+    await ask({ type: 'AUTHORIZE', provider, keyId: KEY, consent: 'PROVEN' });
+    await ask({ type: 'TIMER', kind: 'HEARTBEAT', provider, keyId: KEY, seconds: 5 });
+  }
+  restart();
+  let atOnce = 0;
+  clock.after(GRACE_MS, () => (atOnce = withdrawals().length));
+  await advance(GRACE_MS);
+  t.ok(atOnce > 0 && atOnce < providers.length, `${atOnce} at once`);
+  t.strictSame(shown(), [], 'and none is later than it must be');
+});
+
 t.test('while nothing can be written a timer tries again', async (t) => {
   const { post, beat, advance, journal, shown } = await authorized();
   post(1);

@@ -1,8 +1,9 @@
 import t from 'tap';
 import type { Command } from '../../src/engine/command.js';
-import type { Hex } from '../../src/engine/quote.js';
+import type { Hex, Quote } from '../../src/engine/quote.js';
 import { Driver, numbers } from './driver.js';
 import {
+  address,
   at,
   enter,
   MAKER,
@@ -15,6 +16,8 @@ import {
   START,
   TAKER,
 } from './samples.js';
+
+const OTHER_MAKER = address(0x11);
 
 const begin = (...commands: Command[]) => {
   const driver = new Driver(newEngine());
@@ -242,4 +245,38 @@ t.test('thousands of prices keep a level while they have a quote, and no longer'
   for (let price = 0; price < PRICES - 3; price += 1) numbersAt(price).slice(2).forEach(cancel);
   driver.engine.checkInvariants();
   t.strictSame([counts(null), counts(TAKER)], [times(1, 3), times(2, 3)]);
+});
+
+t.test('timers and fill limits read no quotes of other providers, and withdraw gone ones', async (t) => {
+  let reads = 0;
+  const other = (n: number): Quote => ({
+    ...sampleQuote({ n }),
+    get provider(): Hex {
+      reads += 1;
+      return OTHER_MAKER;
+    },
+  });
+  const driver = begin(
+    ...[1, 2, 3].map((n) => enter(sampleQuote({ n }))),
+    ...[4, 5, 6].map((n) => enter(other(n))),
+    { type: 'CANCEL_QUOTE', quoteId: quoteIdOf(3), origin: originAt(60), position: at('settlement', 60) },
+    {
+      ...{ type: 'SET_FILL_LIMIT', provider: MAKER, poolAddress: POOL.poolAddress, until: START + 60, signed: null },
+      bounds: { contracts: 1n, fills: 0, seconds: 60 },
+    },
+  );
+  reads = 0;
+  const ids = driver.engine.notWithdrawnOf(MAKER, 10);
+  t.strictSame([...ids].sort(), [1, 2, 3].map(quoteIdOf));
+  t.equal(driver.engine.notWithdrawnOf(MAKER, 2).length, 2);
+  const trade = { pool: POOL, provider: MAKER, taker: TAKER, price: 100n, fee: 0n, isBuy: false, time: START };
+  const fill = { quoteId: quoteIdOf(1), size: 2n, origin: originAt(61), position: at('settlement', 61) };
+  t.match(driver.apply({ type: 'FILL_QUOTE', ...fill, trade }), [
+    { type: 'TRADE_RECORDED' },
+    { type: 'QUOTE_FILLED' },
+    { type: 'QUOTE_WITHDRAWN', quoteId: quoteIdOf(1) },
+    { type: 'QUOTE_WITHDRAWN', quoteId: quoteIdOf(2) },
+  ]);
+  t.strictSame(driver.engine.notWithdrawnOf(MAKER, 10), []);
+  t.equal(reads, 0);
 });
