@@ -24,6 +24,8 @@ parentPort?.on('message', ({ id, request }: PastQuestion) => {
   });
 });
 
+say({ type: 'READY' });
+
 function say(message: PastMessage, moved?: ArrayBuffer): void {
   parentPort?.postMessage(message, moved === undefined ? [] : [moved]);
 }
