@@ -34,7 +34,10 @@ export type QuoteSearchResult =
 
 /**
  * The events of one quote, oldest first: the log is searched for the quote's id, at most `maxBytes` of records at once.
- * Without `afterSeq` the search has to find the quote's beginning, unless nothing of the log has been dropped.
+ *
+ * Once some of the log has been dropped, a search without `afterSeq` is GONE if it ends without QUOTE_POSTED: with other
+ * events, or at the log's end. One that ends earlier at `maxBytes` is FOUND, and the searches that go on from there do
+ * not know whether the beginning is missing: then no page has QUOTE_POSTED.
  */
 export async function findQuoteEvents(
   history: LogHistory,
