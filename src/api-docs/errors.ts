@@ -654,7 +654,10 @@ export const socketErrors: readonly ErrorDoc[] = [
   { message: 'Internal server error', code: 'internal_error', when: 'A call: a fault of the service.' },
 ];
 
-/** How the server closes sockets. On the subprotocols the reason ends in `, resume from seq {number}`. */
+/**
+ * How the server closes sockets. On the subprotocols the reasons of 1012 and 'Too slow' end in
+ * `, resume from seq {number}`, unless a snapshot was sent in part.
+ */
 export const socketCloses: readonly (Omit<ErrorDoc, 'code'> & { readonly code: number })[] = [
   { code: 1008, message: 'No AUTH within {number} seconds', when: 'There was no good AUTH in time.' },
   { code: 1008, message: 'Too many bad messages', when: 'Too many were answered with ERROR.' },

@@ -19,6 +19,8 @@ export interface CatchUpSteps {
   readonly first: Iterator<Uint8Array>;
   /** Null: the messages sent on arrival replace every event up to then. */
   readonly missed: MissedEvents | null;
+  /** The reader gets a snapshot, which is `first` or is sent on arrival: without all of it, resuming is of no use. */
+  readonly isAnew: boolean;
   /** Called when the reader has every event: it receives live messages from now on. */
   arrive(): void;
 }
@@ -63,6 +65,12 @@ export class CatchUp {
     this.#onFault = onFault;
     this.at = at;
     this.#steps = steps;
+  }
+
+  /** Whether a reader that has been sent this much can resume from `at`. */
+  get canResume(): boolean {
+    const { isAnew, missed } = this.#steps;
+    return !isAnew || (this.#hasFirst && missed !== null);
   }
 
   /** Sends as much as the reader accepts now, and schedules the rest. */

@@ -57,7 +57,12 @@ export class FollowedChannels {
     for (const channel of [...this.#following.keys()]) this.#forget(channel, () => undefined);
   }
 
-  /** The reader has been sent everything up to here, on every channel. */
+  /** False: it has not been sent the whole snapshot of a channel, so it has to request that again. */
+  get canResume(): boolean {
+    return [...this.#following.values()].every((each) => each.phase !== 'CATCHING_UP' || each.catchUp.canResume);
+  }
+
+  /** The reader has been sent every event up to here, on every channel. */
   get completeSeq(): number {
     const { feed } = this.#ports;
     let seq = feed.seq;

@@ -83,6 +83,7 @@ export class FeedReader {
     const replay = new QuoteReplay(channel, filter, parts, start);
     this.followed.catchUp(channel, start, {
       first: charged(snapshot?.messages(encoding) ?? [], pace),
+      isAnew: snapshot !== null,
       missed: {
         take: chargedTake(replay, encoding, pace),
         lose: (reason) => this.#startAnew(channel, filter, keys, { reason, wantsSnapshot: wantsSnapshot !== false }),
@@ -114,6 +115,7 @@ export class FeedReader {
     };
     this.followed.catchUp('ORDERBOOK', start, {
       first: [].values(),
+      isAnew: false,
       missed: {
         take(events) {
           replay.take(events);
@@ -172,6 +174,8 @@ export class FeedReader {
     }
     this.followed.catchUp('TICKER', seq, {
       first: charged(tickerMessages(), pace),
+      // A FILTER always gets all of them.
+      isAnew: false,
       missed: null,
       arrive: () => {
         for (const ticker of followed()) if (!shown.has(ticker)) send(ticker);
@@ -193,6 +197,7 @@ export class FeedReader {
     if (!acknowledge({ channel: 'COVER', keys: [key], seq: feed.seq })) return null;
     this.followed.catchUp('COVER', feed.seq, {
       first: [].values(),
+      isAnew: false,
       missed: null,
       arrive: () => {
         const joined = feed.covers.join(request, encoding.name);
@@ -216,6 +221,7 @@ export class FeedReader {
     const replay = new TradeReplay(key, selection, start);
     this.followed.catchUp('TRADES', start, {
       first: [].values(),
+      isAnew: false,
       missed: {
         take: chargedTake(replay, encoding, pace),
         lose: (reason) => {
@@ -234,6 +240,7 @@ export class FeedReader {
     const { feed, encoding, pace } = this.#ports;
     this.followed.catchUp('ORDERBOOK', feed.seq, {
       first: [].values(),
+      isAnew: true,
       missed: null,
       arrive: () => {
         pace.charge(feed.levels.rowsOf(view), 0);

@@ -174,13 +174,13 @@ export class Gateway implements SocketHandlers {
     this.#keySessions.leave(session);
   }
 
-  /** On the subprotocols the reason names the number to resume from. */
+  /** On the subprotocols the reason names the number to resume from, if there is one. */
   overBudgetReason(socket: NetSocket): string {
     const session = this.#sessions.get(socket);
     return session === undefined || session.isPlain ? 'Too slow' : resumeFrom('Too slow', session);
   }
 
-  /** Closes the connections of the subprotocols, each with the number to resume from. */
+  /** Closes the connections of the subprotocols, each with the number to resume from, if there is one. */
   closeReaders(code: number, reason: string): void {
     for (const session of this.#sessions.values()) {
       if (!session.isPlain) session.socket.close(code, resumeFrom(reason, session));
@@ -228,8 +228,8 @@ export class Gateway implements SocketHandlers {
 }
 
 /** At most 123 bytes (RFC 6455, 5.5). */
-function resumeFrom(reason: string, { reader }: Session): string {
-  return `${reason}, resume from seq ${reader.followed.completeSeq}`;
+function resumeFrom(reason: string, { reader: { followed } }: Session): string {
+  return followed.canResume ? `${reason}, resume from seq ${followed.completeSeq}` : reason;
 }
 
 function refuse(request: Pick<NetRequestHead, 'header'>, code: HttpErrorCode, message: string): NetResponse {

@@ -69,3 +69,43 @@ t.test('the channel that is furthest behind is where all of them go on', async (
   fixture.do(enter(sampleQuote({ n: 12 })));
   t.equal(fixture.gateway.overBudgetReason(reader), 'Too slow, resume from seq 6');
 });
+
+t.test('a reader that lacks pages of its snapshot is given no number to resume from', async (t) => {
+  const fixture = new FeedFixture({ limits: { wsSnapshotPageQuotes: 2 } });
+  for (let n = 0; n < 5; n++) fixture.do(enter(sampleQuote({ n })));
+  const reader = fixture.authorized();
+  reader.says(filter('TRADES'));
+  reader.unreadBytes = 1 << 20;
+  reader.says(filter('QUOTES', { snapshot: true }));
+  t.equal(fixture.gateway.overBudgetReason(reader), 'Too slow');
+  fixture.gateway.closeReaders(RESTART, 'service restart');
+  t.strictSame(reader.closedWith, { code: RESTART, reason: 'service restart' });
+});
+
+t.test('a reader that has its whole snapshot, or needs none, resumes from a number', async (t) => {
+  const fixture = new FeedFixture({ limits: { wsSnapshotPageQuotes: 2 } });
+  for (let n = 0; n < 5; n++) fixture.do(enter(sampleQuote({ n })));
+  const reader = fixture.authorized();
+  reader.says(filter('QUOTES', { snapshot: true }));
+  fixture.clock.advance(100);
+  t.match(
+    takeMessages(reader).flatMap((message) => (message.type === 'QUOTES_SNAPSHOT' ? [message.more] : [])),
+    [true, true, false],
+  );
+  t.equal(fixture.gateway.overBudgetReason(reader), 'Too slow, resume from seq 5');
+  reader.unreadBytes = 1 << 20;
+  reader.says(filter('QUOTES', { epoch, fromSeq: 2 }));
+  t.equal(fixture.gateway.overBudgetReason(reader), 'Too slow, resume from seq 2');
+});
+
+t.test('a reader of levels without its snapshot is given no number to resume from', async (t) => {
+  const fixture = new FeedFixture();
+  fixture.do(enter(sampleQuote({ n: 1 })));
+  const reader = fixture.authorized();
+  reader.unreadBytes = 1 << 20;
+  reader.says(filter('ORDERBOOK', { poolAddress: sampleQuote({ n: 0 }).pool.poolAddress }));
+  t.equal(fixture.gateway.overBudgetReason(reader), 'Too slow');
+  reader.unreadBytes = 0;
+  fixture.clock.advance(100);
+  t.equal(fixture.gateway.overBudgetReason(reader), 'Too slow, resume from seq 1');
+});
