@@ -1,7 +1,7 @@
 import type { ChainRole } from '../engine/command.js';
 import type { Engine } from '../engine/engine.js';
 import type { Clock } from '../engine/ports.js';
-import type { Publish } from '../feed/quote-topics.js';
+import type { Publish } from '../feed/topics.js';
 import { fillGauges, measuredJournal, measuredRpc } from '../metrics/instrument.js';
 import type { Metrics } from '../metrics/metrics.js';
 import type { QuotePublishing } from '../http/publish-route.js';

@@ -2,9 +2,9 @@ import { assert } from '../engine/assert.js';
 import { type Hex, isPrivate, type Side, sideOf } from '../engine/quote.js';
 import type { CommittedBook, FillableSizeChange } from './committed-book.js';
 import { type Cover, coverOf } from './cover.js';
-import type { Encoding, EncodingName } from './event-messages.js';
+import type { EncodingName } from './event-messages.js';
 import type { CoverRequest } from './filters.js';
-import { type JoinedTopic, networkTopic, type Publish } from './quote-topics.js';
+import { type JoinedTopic, type Outlet, Readers } from './topics.js';
 
 /** A price as its rank on a side: a smaller one is better for the taker. */
 function rankOf(side: Side, price: bigint): bigint {
@@ -15,9 +15,8 @@ function rankOf(side: Side, price: bigint): bigint {
 const ANY_PRICE = 1n << 256n;
 
 interface State {
-  readonly key: string;
+  readonly readers: Readers;
   readonly request: CoverRequest;
-  readonly readers: Record<EncodingName, number>;
   cover: Cover;
   /** A change of a quote with a greater rank leaves the cover as it is. */
   reach: bigint;
@@ -113,8 +112,7 @@ class SideCovers {
 export interface CoverTopicsOptions {
   readonly chainId: string;
   readonly book: CommittedBook;
-  readonly encodings: readonly Encoding[];
-  readonly publish: Publish;
+  readonly outlet: Outlet;
   /** Most legs of a cover. */
   readonly maxLegs: number;
   /** Most distinct covers that readers may follow at once. */
@@ -135,6 +133,10 @@ export class CoverTopics {
 
   constructor(options: CoverTopicsOptions) {
     this.#options = options;
+  }
+
+  get outlet(): Outlet {
+    return this.#options.outlet;
   }
 
   /** Topics with at least one reader. */
@@ -162,22 +164,21 @@ export class CoverTopics {
     let state = this.#byKey.get(key);
     if (state === undefined) {
       const found = this.coverOf(request);
-      state = { key, request, readers: { json: 0, msgpack: 0 }, cover: found, reach: this.#reachOf(request, found) };
+      state = { readers: new Readers(this, key), request, cover: found, reach: this.#reachOf(request, found) };
       this.#byKey.set(key, state);
       const sideKey = sideKeyOf(request.poolAddress, request.side);
       const covers = this.#bySide.get(sideKey) ?? new SideCovers();
       this.#bySide.set(sideKey, covers);
       covers.add(state);
     }
-    state.readers[encoding] += 1;
-    return { topic: networkTopic(encoding, key), name: key, key, encoding };
+    return state.readers.join(encoding);
   }
 
   leave({ key, encoding }: JoinedTopic): void {
     const state = this.#byKey.get(key);
     assert(state !== undefined, 'only a reader that joined leaves');
-    state.readers[encoding] -= 1;
-    if (state.readers.json + state.readers.msgpack > 0) return;
+    state.readers.leave(encoding);
+    if (!state.readers.isEmpty) return;
     this.#byKey.delete(key);
     const sideKey = sideKeyOf(state.request.poolAddress, state.request.side);
     const covers = this.#bySide.get(sideKey);
@@ -217,8 +218,8 @@ export class CoverTopics {
   }
 
   #update(covers: SideCovers, state: State, seq: number, tsMs: number): void {
-    const { book, maxLegs, encodings, publish } = this.#options;
-    const { request, readers, key } = state;
+    const { book, maxLegs } = this.#options;
+    const { request, readers } = state;
     const found = coverOf(book.book, request, maxLegs);
     if (isSameCover(state.cover, found)) return;
     const reach = this.#reachOf(request, found);
@@ -228,10 +229,8 @@ export class CoverTopics {
       covers.add(state);
     }
     state.cover = found;
-    for (const encoding of encodings) {
-      if (readers[encoding.name] === 0) continue;
-      publish(networkTopic(encoding.name, key), encoding.cover({ key, seq, tsMs, cover: found }), encoding.isBinary);
-    }
+    const page = { key: readers.key, seq, tsMs, cover: found };
+    readers.publish((encoding) => encoding.cover(page));
   }
 
   /** A cover that lacks quotes reaches every price, unless it was cut at its last leg. */

@@ -6,8 +6,8 @@ import type { Feed, ResyncReason } from './feed.js';
 import { filterOf, filterParts, tradeSelectionOf, viewOf } from './filters.js';
 import { orderbookKey } from './level-topics.js';
 import type { LevelView } from './level-window.js';
-import { validateSnapshotSize } from './quote-topics.js';
 import { LevelReplay, QuoteReplay } from './replay.js';
+import { validateSnapshotSize } from './snapshots.js';
 import { TradeReplay, tradesKey } from './trade-topics.js';
 
 /** Bounds of one page; the numbers come from the configuration's limits. */

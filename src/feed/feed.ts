@@ -9,8 +9,10 @@ import { CoverTopics } from './cover-topics.js';
 import { type EventHistory, type PastEventsPage, RecentEvents, type TimedEvent } from './event-history.js';
 import { type Encoding, type EncodingName, JsonEncoding, MsgpackEncoding } from './event-messages.js';
 import { LevelTopics } from './level-topics.js';
-import { type Publish, QuoteTopics, SharedSnapshots } from './quote-topics.js';
+import { QuoteTopics } from './quote-topics.js';
+import { SharedSnapshots } from './snapshots.js';
 import { type Ticker, tickerJson, Tickers, TickerTopics } from './tickers.js';
+import type { Publish } from './topics.js';
 import { TradeTopics } from './trade-topics.js';
 import { TradeVolume } from './trade-volume.js';
 
@@ -70,7 +72,7 @@ const UNFOLLOWED_TICKERS_MS = 1000;
 /** Why a reader can't go on where it was. */
 export type ResyncReason = (typeof RESYNC_REASONS)[number];
 
-/** Committed events, numbered and told by topic, with the book that they add up to and the way back to those missed. */
+/** Committed events, numbered and published by topic, with the book that they add up to and the way back to those missed. */
 export class Feed {
   readonly epoch: string;
   readonly chainId: string;
@@ -111,21 +113,19 @@ export class Feed {
     this.#book = new CommittedBook(start.orders, hash);
     const msgpack = new MsgpackEncoding(quoteJson, limits.writtenQuotes);
     this.encodings = { json: new JsonEncoding(quoteJson), msgpack };
-    const encodings = Object.values(this.encodings);
-    this.#quotes = new QuoteTopics(chainId, this.#book, hash, encodings, publish);
+    const outlet = { encodings: Object.values(this.encodings), publish };
+    this.#quotes = new QuoteTopics(chainId, this.#book, hash, outlet);
     this.#levels = new LevelTopics({
       chainId,
       book: this.#book,
       hash,
-      encodings,
-      publish,
+      outlet,
       maxChanged: limits.changedLevels,
     });
     this.#covers = new CoverTopics({
       chainId,
       book: this.#book,
-      encodings,
-      publish,
+      outlet,
       maxLegs: limits.coverLegs,
       maxTopics: limits.coverTopics,
     });
@@ -136,8 +136,8 @@ export class Feed {
       volume: new TradeVolume(limits.tradesKept),
       hasPast: older !== null,
     });
-    this.#tickerTopics = new TickerTopics(chainId, encodings, publish);
-    this.#trades = new TradeTopics(chainId, encodings, publish);
+    this.#tickerTopics = new TickerTopics(chainId, outlet);
+    this.#trades = new TradeTopics(chainId, outlet);
     this.#recent = new RecentEvents(limits.recentEvents, start.seq, start.recent);
     this.#older = older;
     this.#maxUnread = limits.unreadEvents;
@@ -186,7 +186,7 @@ export class Feed {
     return this.#tsMs;
   }
 
-  /** As the events told so far leave them. */
+  /** As the events published so far leave them. */
   get tickers(): Tickers {
     if (this.#tickerTopics.size === 0) this.#refreshTickers(this.#seq);
     return this.#tickers;
@@ -242,7 +242,7 @@ export class Feed {
     return undefined;
   }
 
-  /** Of the pools that are known, in 1e-18; tells those whose tickers it changed. It is no event and has no number. */
+  /** Of the pools that are known, in 1e-18; publishes the tickers that it changes. It is no event and has no number. */
   showOpenInterest(sizes: ReadonlyMap<Hex, bigint>): void {
     this.#tickers.setOpenInterest(sizes);
     this.#refreshTickers(this.#seq);

@@ -4,9 +4,9 @@ import { type Hex, isPrivate, type Side, sideOf } from '../engine/quote.js';
 import type { OrderbookSnapshot, OrderbookUpdate, PriceLevelsJson } from '../wire/feed-messages.js';
 import { type BookHash, hashText } from './book-hash.js';
 import type { FillableSizeChange, CommittedBook } from './committed-book.js';
-import type { Encoding, EncodingName } from './event-messages.js';
+import type { EncodingName } from './event-messages.js';
 import { type LevelView, LevelWindow, SIDES, type Sides } from './level-window.js';
-import { type JoinedTopic, networkTopic, type Publish } from './quote-topics.js';
+import { type JoinedTopic, type Outlet, Readers } from './topics.js';
 
 type Prices = Sides<Set<bigint>>;
 
@@ -30,11 +30,10 @@ interface Missed {
 }
 
 interface State {
-  readonly key: string;
+  readonly readers: Readers;
   readonly window: LevelWindow;
   lastSeq: number;
   tsMs: number;
-  readonly readers: Record<EncodingName, number>;
   readonly laggards: Set<Laggard>;
   /**
    * While there are laggards: for each price that shows differently since the first of them, the number of its last
@@ -47,8 +46,7 @@ export interface LevelTopicsOptions {
   readonly chainId: string;
   readonly book: CommittedBook;
   readonly hash: BookHash;
-  readonly encodings: readonly Encoding[];
-  readonly publish: Publish;
+  readonly outlet: Outlet;
   /** Levels that an update of many may have beyond those that its view shows; with more, a snapshot is shorter. */
   readonly maxChanged: number;
 }
@@ -63,6 +61,10 @@ export class LevelTopics {
 
   constructor(options: LevelTopicsOptions) {
     this.#options = options;
+  }
+
+  get outlet(): Outlet {
+    return this.#options.outlet;
   }
 
   get size(): number {
@@ -80,11 +82,10 @@ export class LevelTopics {
     let state = this.#byName.get(name);
     if (state === undefined) {
       state = {
-        key,
+        readers: new Readers(this, key, name),
         window: new LevelWindow(book.book, view, hash),
         lastSeq: seq,
         tsMs,
-        readers: { json: 0, msgpack: 0 },
         laggards: new Set(),
         changed: { bid: new Map(), ask: new Map() },
       };
@@ -92,15 +93,14 @@ export class LevelTopics {
       const ofPool = this.#byPool.get(view.poolAddress) ?? new Map<string, State>();
       this.#byPool.set(view.poolAddress, ofPool.set(name, state));
     }
-    state.readers[encoding] += 1;
     state.lastSeq = Math.min(state.lastSeq, seq);
-    return { topic: networkTopic(encoding, name), name, key, encoding };
+    return state.readers.join(encoding);
   }
 
   leave({ name, encoding }: JoinedTopic): void {
     const { readers, window } = this.#state(name);
-    readers[encoding] -= 1;
-    if (readers.json + readers.msgpack > 0) return;
+    readers.leave(encoding);
+    if (!readers.isEmpty) return;
     this.#byName.delete(name);
     const ofPool = this.#byPool.get(window.view.poolAddress);
     ofPool?.delete(name);
@@ -113,8 +113,8 @@ export class LevelTopics {
 
   /** The book as its readers see it now, after the event with number `seq`. */
   snapshot({ name }: JoinedTopic, seq: number, tsMs: number): OrderbookSnapshot {
-    const { key, window } = this.#state(name);
-    return { type: 'ORDERBOOK_SNAPSHOT', key, seq, tsMs, ...levelsOf(window) };
+    const { readers, window } = this.#state(name);
+    return { type: 'ORDERBOOK_SNAPSHOT', key: readers.key, seq, tsMs, ...levelsOf(window) };
   }
 
   /** The book under a view, after the last event published. */
@@ -145,7 +145,7 @@ export class LevelTopics {
    * known: the update states such a side anew, and removes as many levels beyond it as could have been pushed out.
    */
   catchUp(joined: JoinedTopic, touched: Prices, { fromSeq, from, seq, tsMs }: Missed): OrderbookUpdate {
-    const { key, window } = this.#state(joined.name);
+    const { window } = this.#state(joined.name);
     const changes = (side: Side): LevelTotal[] => {
       const prices = new Set(touched[side]);
       const beyond = window.isCut(side) ? window.levels(side, prices.size, window.view.depth) : [];
@@ -156,10 +156,10 @@ export class LevelTopics {
       return [...prices].map((price) => window.shown(side, price));
     };
     const body = levelsJson({ bid: changes('bid'), ask: changes('ask') });
-    return { type: 'ORDERBOOK_UPDATE', key, seq, prevSeq: fromSeq, from, tsMs, body };
+    return { type: 'ORDERBOOK_UPDATE', key: joined.key, seq, prevSeq: fromSeq, from, tsMs, body };
   }
 
-  /** Notes what an event did to the book; `flush` tells it. */
+  /** Notes what an event did to the book; `flush` publishes it. */
   touch({ quote }: FillableSizeChange): void {
     const { poolAddress } = quote.pool;
     if (!this.#byPool.has(poolAddress)) return;
@@ -171,11 +171,11 @@ export class LevelTopics {
     prices[sideOf(quote)].add(quote.price);
   }
 
-  /** Tells what the record that ends with event `seq` changed. */
+  /** Publishes what the record that ends with event `seq` changed. */
   flush(seq: number, tsMs: number): void {
     if (this.#touched.size === 0) return;
     for (const [poolAddress, touched] of this.#touched) {
-      for (const [name, state] of this.#byPool.get(poolAddress) ?? []) this.#publishTo(name, state, touched, seq, tsMs);
+      for (const state of this.#byPool.get(poolAddress)?.values() ?? []) this.#publishTo(state, touched, seq, tsMs);
     }
     this.#touched.clear();
   }
@@ -200,7 +200,8 @@ export class LevelTopics {
     this.forget(laggard);
     if (laggard.isLost) return this.snapshot(laggard.joined, seq, tsMs);
     if (from === null) return null;
-    return { type: 'ORDERBOOK_UPDATE', key: state.key, seq: state.lastSeq, prevSeq, from, tsMs: state.tsMs, body };
+    const { key } = laggard.joined;
+    return { type: 'ORDERBOOK_UPDATE', key, seq: state.lastSeq, prevSeq, from, tsMs: state.tsMs, body };
   }
 
   forget(laggard: Laggard): void {
@@ -209,19 +210,16 @@ export class LevelTopics {
     if (state.laggards.size === 0) for (const side of SIDES) state.changed[side].clear();
   }
 
-  #publishTo(name: string, state: State, touched: ReadonlyMap<Hex | null, Prices>, seq: number, tsMs: number): void {
-    const { window, key, lastSeq: prevSeq, readers } = state;
+  #publishTo(state: State, touched: ReadonlyMap<Hex | null, Prices>, seq: number, tsMs: number): void {
+    const { window, lastSeq: prevSeq, readers } = state;
     const own = window.view.taker === null ? undefined : touched.get(window.view.taker);
     const follow = (side: Side): LevelTotal[] =>
       window.follow(side, new Set([...(touched.get(null)?.[side] ?? []), ...(own?.[side] ?? [])]));
     const changes = { bid: follow('bid'), ask: follow('ask') };
     if (changes.bid.length + changes.ask.length === 0) return;
     const body = levelsJson(changes);
-    for (const encoding of this.#options.encodings) {
-      if (readers[encoding.name] === 0) continue;
-      const update = encoding.message({ type: 'ORDERBOOK_UPDATE', key, seq, prevSeq, tsMs, body });
-      this.#options.publish(networkTopic(encoding.name, name), update, encoding.isBinary);
-    }
+    const update = { type: 'ORDERBOOK_UPDATE', key: readers.key, seq, prevSeq, tsMs, body } as const;
+    readers.publish((encoding) => encoding.message(update));
     state.lastSeq = seq;
     state.tsMs = tsMs;
     if (state.laggards.size > 0) this.#remember(state, changes, seq);

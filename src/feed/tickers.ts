@@ -4,10 +4,10 @@ import type { OrderBook, LevelTotal } from '../engine/order-book.js';
 import { type Hex, isPrivate, type Pool } from '../engine/quote.js';
 import type { TickerJson } from '../wire/feed-messages.js';
 import type { FillableSizeChange } from './committed-book.js';
-import type { Encoding, EncodingName } from './event-messages.js';
+import type { EncodingName } from './event-messages.js';
 import { FillWindow } from './fill-window.js';
 import { SIDES, type Sides } from './level-window.js';
-import { type JoinedTopic, networkTopic, type Publish } from './quote-topics.js';
+import { type JoinedTopic, type Outlet, Readers } from './topics.js';
 import type { TradeVolume } from './trade-volume.js';
 
 type RestatedEvent = QuoteRestated | WithdrawnQuoteRestated;
@@ -76,7 +76,7 @@ export class Tickers {
     return this.#tickers.values();
   }
 
-  /** Notes what an event did, and `change` to the book; `flush` tells which tickers it changed. */
+  /** Notes what an event did, and `change` to the book; `flush` returns the tickers that it changed. */
   touch(event: EngineEvent, change: FillableSizeChange | null, tsMs: number): void {
     if (event.type === 'TRADE_RECORDED' || event.type === 'TRADES_UNDONE') this.#volume.apply(event);
     if (event.type === 'POOL_DEPLOYED') this.#onPool(event.pool, true);
@@ -97,8 +97,8 @@ export class Tickers {
   }
 
   /**
-   * The fills and trades from before the start, read from the log; told by the next `flush`. `pools`: those with fills,
-   * and others.
+   * The fills and trades from before the start, read from the log; the next `flush` returns the tickers that they change.
+   * `pools`: those with fills, and others.
    */
   addPast(fills: FillWindow, trades: TradeVolume, pools: Iterable<Pool>): void {
     this.#volume.addEarlier(trades);
@@ -112,7 +112,7 @@ export class Tickers {
     }
   }
 
-  /** As the chain says; told by the next `flush`. Of all other pools it is not known. */
+  /** As the chain says, for the next `flush`. Of all other pools it is not known. */
   setOpenInterest(sizes: ReadonlyMap<Hex, bigint>): void {
     for (const poolAddress of new Set([...this.#openInterest.keys(), ...sizes.keys()])) {
       const ticker = this.#tickers.get(poolAddress);
@@ -232,15 +232,13 @@ export function tickerKey(chainId: string, poolAddress: Hex | null): string {
 
 /** The topics of TICKER that have readers. Each message is a whole ticker, so that the newest is all that counts. */
 export class TickerTopics {
+  readonly outlet: Outlet;
   readonly #chainId: string;
-  readonly #encodings: readonly Encoding[];
-  readonly #publish: Publish;
-  readonly #readers = new Map<string, Record<EncodingName, number>>();
+  readonly #readers = new Map<string, Readers>();
 
-  constructor(chainId: string, encodings: readonly Encoding[], publish: Publish) {
+  constructor(chainId: string, outlet: Outlet) {
+    this.outlet = outlet;
     this.#chainId = chainId;
-    this.#encodings = encodings;
-    this.#publish = publish;
   }
 
   /** Topics with at least one reader. */
@@ -254,17 +252,16 @@ export class TickerTopics {
 
   join(poolAddress: Hex | null, encoding: EncodingName): JoinedTopic {
     const key = tickerKey(this.#chainId, poolAddress);
-    const readers = this.#readers.get(key) ?? { json: 0, msgpack: 0 };
-    readers[encoding] += 1;
+    const readers = this.#readers.get(key) ?? new Readers(this, key);
     this.#readers.set(key, readers);
-    return { topic: networkTopic(encoding, key), name: key, key, encoding };
+    return readers.join(encoding);
   }
 
   leave({ key, encoding }: JoinedTopic): void {
     const readers = this.#readers.get(key);
     assert(readers !== undefined, 'who leaves has joined');
-    readers[encoding] -= 1;
-    if (readers.json + readers.msgpack === 0) this.#readers.delete(key);
+    readers.leave(encoding);
+    if (readers.isEmpty) this.#readers.delete(key);
   }
 
   /** Publishes the tickers that changed with the record that ends with event `seq`. */
@@ -272,24 +269,11 @@ export class TickerTopics {
     if (this.#readers.size === 0) return;
     for (const ticker of tickers) {
       for (const poolAddress of [ticker.pool.poolAddress, null]) {
-        const key = tickerKey(this.#chainId, poolAddress);
-        const readers = this.#readers.get(key);
-        if (readers !== undefined) this.#publishTo(ticker, key, readers, seq, tsMs);
+        const readers = this.#readers.get(tickerKey(this.#chainId, poolAddress));
+        if (readers === undefined) continue;
+        const message = { type: 'TICKER', key: readers.key, seq, tsMs, body: tickerJson(ticker) } as const;
+        readers.publish((encoding) => encoding.message(message));
       }
-    }
-  }
-
-  #publishTo(
-    ticker: Ticker,
-    key: string,
-    readers: Readonly<Record<EncodingName, number>>,
-    seq: number,
-    tsMs: number,
-  ): void {
-    for (const encoding of this.#encodings) {
-      if (readers[encoding.name] === 0) continue;
-      const message = encoding.message({ type: 'TICKER', key, seq, tsMs, body: tickerJson(ticker) });
-      this.#publish(networkTopic(encoding.name, key), message, encoding.isBinary);
     }
   }
 }

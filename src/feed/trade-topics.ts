@@ -3,7 +3,7 @@ import type { EngineEvent } from '../engine/event.js';
 import type { TimedEvent } from './event-history.js';
 import type { Encoding, EncodingName } from './event-messages.js';
 import type { TradeSelection } from './filters.js';
-import { type JoinedTopic, networkTopic, type Publish } from './quote-topics.js';
+import { type JoinedTopic, type NumberedTopic, type Outlet, publishEvent, Readers } from './topics.js';
 
 export function tradesKey(chainId: string, { poolAddress, provider }: TradeSelection): string {
   return `trades:${chainId}:${poolAddress ?? '*'}:${provider ?? '*'}`;
@@ -44,23 +44,15 @@ function isSelected(event: EngineEvent, { poolAddress, provider }: TradeSelectio
   return provider === null || trade.provider === provider;
 }
 
-interface State {
-  /** Number of the last message; before the first, of the last event when the topic came to be. */
-  lastSeq: number;
-  readonly readers: Record<EncodingName, number>;
-}
-
 /** The topics of TRADES that have readers, each with its place in the sequence. */
 export class TradeTopics {
+  readonly outlet: Outlet;
   readonly #chainId: string;
-  readonly #encodings: readonly Encoding[];
-  readonly #publish: Publish;
-  readonly #states = new Map<string, State>();
+  readonly #states = new Map<string, NumberedTopic>();
 
-  constructor(chainId: string, encodings: readonly Encoding[], publish: Publish) {
+  constructor(chainId: string, outlet: Outlet) {
+    this.outlet = outlet;
     this.#chainId = chainId;
-    this.#encodings = encodings;
-    this.#publish = publish;
   }
 
   /** Topics with at least one reader. */
@@ -71,36 +63,23 @@ export class TradeTopics {
   /** For a reader that has everything up to `seq`, and every trade of its own that was published. */
   join(selection: TradeSelection, encoding: EncodingName, seq: number): JoinedTopic {
     const key = tradesKey(this.#chainId, selection);
-    const state = this.#states.get(key) ?? { lastSeq: seq, readers: { json: 0, msgpack: 0 } };
-    state.readers[encoding] += 1;
+    const state = this.#states.get(key) ?? { readers: new Readers(this, key), lastSeq: seq };
     state.lastSeq = Math.min(state.lastSeq, seq);
     this.#states.set(key, state);
-    return { topic: networkTopic(encoding, key), name: key, key, encoding };
+    return state.readers.join(encoding);
   }
 
   leave({ key, encoding }: JoinedTopic): void {
     const state = this.#states.get(key);
     assert(state !== undefined, 'a topic with readers has a state');
-    state.readers[encoding] -= 1;
-    if (state.readers.json + state.readers.msgpack === 0) this.#states.delete(key);
+    state.readers.leave(encoding);
+    if (state.readers.isEmpty) this.#states.delete(key);
   }
 
   publish(timed: TimedEvent): void {
     if (this.size === 0) return;
-    const joined = this.#keysOf(timed.event).flatMap((key) => {
-      const state = this.#states.get(key);
-      return state === undefined ? [] : [{ key, state }];
-    });
-    for (const encoding of this.#encodings) {
-      const readers = joined.filter(({ state }) => state.readers[encoding.name] > 0);
-      const placedIn = readers.length === 0 ? null : encoding.event(timed);
-      if (placedIn === null) continue;
-      for (const { key, state } of readers) {
-        const message = placedIn({ key, prevSeq: state.lastSeq });
-        this.#publish(networkTopic(encoding.name, key), message, encoding.isBinary);
-      }
-    }
-    for (const { state } of joined) state.lastSeq = timed.event.seq;
+    const joined = this.#keysOf(timed.event).flatMap((key) => this.#states.get(key) ?? []);
+    publishEvent(this.outlet, joined, timed);
   }
 
   /** A trade has at most four keys; a reorg those of every reader. */

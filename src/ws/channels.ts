@@ -1,7 +1,7 @@
 import { hashText } from '../feed/book-hash.js';
 import type { Encoding } from '../feed/event-messages.js';
 import type { Laggard } from '../feed/level-topics.js';
-import type { JoinedTopic } from '../feed/quote-topics.js';
+import type { JoinedTopic } from '../feed/topics.js';
 import type { Heartbeat } from '../wire/feed-messages.js';
 import type { FeedChannel } from '../wire/socket.js';
 import { CatchUp, type CatchUpPorts, type CatchUpSteps } from './catch-up.js';
@@ -111,19 +111,14 @@ export class FollowedChannels {
   }
 
   #forget(channel: FeedChannel, unsubscribe: (topic: string) => void): void {
-    const { feed } = this.#ports;
     const following = this.#following.get(channel);
     if (following === undefined) return;
     this.#following.delete(channel);
     if (following.phase === 'CATCHING_UP') return following.catchUp.stop();
-    if (following.phase === 'LAGGING') feed.levels.forget(following.laggard);
+    if (following.phase === 'LAGGING') this.#ports.feed.levels.forget(following.laggard);
     for (const joined of following.topics) {
       if (following.phase === 'LIVE') unsubscribe(joined.topic);
-      if (channel === 'ORDERBOOK') feed.levels.leave(joined);
-      else if (channel === 'TICKER') feed.tickerTopics.leave(joined);
-      else if (channel === 'COVER') feed.covers.leave(joined);
-      else if (channel === 'TRADES') feed.trades.leave(joined);
-      else feed.quotes.leave(joined);
+      joined.leave();
     }
   }
 }

@@ -6,8 +6,8 @@ import type { CoverRequest, TradeSelection } from '../feed/filters.js';
 import { type Filter, type FilterPart, filterParts } from '../feed/filters.js';
 import { orderbookKey } from '../feed/level-topics.js';
 import type { LevelView } from '../feed/level-window.js';
-import { validateSnapshotSize } from '../feed/quote-topics.js';
 import { LevelReplay, QuoteReplay } from '../feed/replay.js';
+import { validateSnapshotSize } from '../feed/snapshots.js';
 import { emptyTicker, type Ticker, tickerJson, tickerKey } from '../feed/tickers.js';
 import { TradeReplay, tradesKey } from '../feed/trade-topics.js';
 import { CloseCode } from '../net/net.js';
@@ -139,7 +139,7 @@ export class FeedReader {
             tsMs,
           });
           if (missed.body.bids.length + missed.body.asks.length > feed.levels.mostInUpdate(view)) {
-            feed.levels.leave(joined);
+            joined.leave();
             return lose('TOO_OLD');
           }
           this.#sendCharged(encoding.message(missed));

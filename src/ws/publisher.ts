@@ -2,7 +2,7 @@ import type { Rfq } from '../engine/command.js';
 import type { EngineEvent } from '../engine/event.js';
 import type { Hex, Order, Pool, PoolKey } from '../engine/quote.js';
 import { routeOf } from '../feed/filters.js';
-import type { Publish } from '../feed/quote-topics.js';
+import type { Publish } from '../feed/topics.js';
 import type { TopicIndex } from '../feed/topic-index.js';
 import { formatExpiration, parseExpiration } from '../wire/expiration.js';
 import { AsciiMessages, type QuoteJson } from '../wire/quote-json.js';

@@ -243,7 +243,7 @@ t.test('a change touches only the covers that reach its price, of ten thousand',
   fixture.do(offer(100, 198n));
   t.equal(published.filter((topic) => topic.startsWith('json:cover:')).length, 100, 'those that end at 199');
   t.equal(computed().length, 200, 'and those that end at 198, behind which the quote is');
-  for (const each of joined) fixture.feed.covers.leave(each);
+  for (const each of joined) each.leave();
   t.equal(fixture.feed.covers.size, 0);
   t.end();
 });

@@ -6,7 +6,7 @@ import { EngineTime, Sequencer } from '../../src/engine/sequencer.js';
 import type { HashFunction } from '../../src/feed/book-hash.js';
 import type { EventHistory } from '../../src/feed/event-history.js';
 import { Feed, type FeedLimits } from '../../src/feed/feed.js';
-import type { Publish } from '../../src/feed/quote-topics.js';
+import type { Publish } from '../../src/feed/topics.js';
 import { TopicIndex } from '../../src/feed/topic-index.js';
 import { TurnBudget } from '../../src/quota/turn-budget.js';
 import type { Heartbeat, ServerMessageV2 } from '../../src/wire/feed-messages.js';

@@ -6,7 +6,7 @@ import type { Rfq } from '../../src/engine/command.js';
 import type { EngineEvent } from '../../src/engine/event.js';
 import type { Hex, Pool } from '../../src/engine/quote.js';
 import { Feed } from '../../src/feed/feed.js';
-import type { Publish } from '../../src/feed/quote-topics.js';
+import type { Publish } from '../../src/feed/topics.js';
 import { TopicIndex } from '../../src/feed/topic-index.js';
 import { TurnBudget } from '../../src/quota/turn-budget.js';
 import { QuoteJson } from '../../src/wire/quote-json.js';

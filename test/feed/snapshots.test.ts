@@ -4,7 +4,7 @@ import { BookHash, hashText } from '../../src/feed/book-hash.js';
 import { CommittedBook } from '../../src/feed/committed-book.js';
 import { type Encoding, JsonEncoding, type QuotesPage } from '../../src/feed/event-messages.js';
 import { filterOf } from '../../src/feed/filters.js';
-import { type SharedSnapshot, SharedSnapshots, takeSnapshot } from '../../src/feed/quote-topics.js';
+import { type SharedSnapshot, SharedSnapshots, takeSnapshot } from '../../src/feed/snapshots.js';
 import { QuoteJson } from '../../src/wire/quote-json.js';
 import { eventOf, orderOf, quoteId } from '../ws/event-samples.js';
 import { address } from '../ws/gateway-fixture.js';
