@@ -350,7 +350,7 @@ export class PriceLevel implements LevelTotal {
    * order costs O(log n) whatever order they come in.
    */
   #byAge: BTree<ListedOrder, true> | null = null;
-  /** Null while nobody has added it up. */
+  /** Null while nobody has added it up, so callers read `size` before they link, unlink or resize an order. */
   #size: bigint | null = 0n;
 
   constructor(price: bigint) {

@@ -1,4 +1,3 @@
-import type { BookOrder } from './order-book.js';
 import type { Hex, Origin, Pool } from './quote.js';
 import { MultisetHash, type HashedMember, UNCHANGED, type WordHasher } from './state-hash.js';
 import { TimeIndex } from './time-index.js';
@@ -81,24 +80,6 @@ export function byDeployment({ origin: a, pool: { poolAddress } }: DeployedPool,
   const { origin: b } = other;
   const byPlace = a.blockNumber - b.blockNumber || a.logIndex - b.logIndex;
   return byPlace || (poolAddress < other.pool.poolAddress ? -1 : 1);
-}
-
-/**
- * An order as the state sum has it: what it is by its id, when it came, and what became of it. The id is the digest of
- * all that the maker signed, so that looking at the rest of the quote would find little more, and take five times as
- * long: a dozen strings that are in no cache.
- */
-export function hashOrder(order: BookOrder, hasher: WordHasher): void {
-  const { quoteId, ts } = order.quote;
-  hasher.begin();
-  hasher.hex(quoteId);
-  hasher.count(ts);
-  hasher.count(order.blockNumber);
-  hasher.count(order.logIndex);
-  hasher.amount(order.fillableSize);
-  hasher.word(order.reason ?? 0);
-  hasher.count(order.touchedBlock);
-  hasher.count(order.readBlock);
 }
 
 function hashDeployedPool({ pool, deployedAt, origin }: DeployedPool, hasher: WordHasher): void {

@@ -148,7 +148,7 @@ export class RfqStore {
       }
       const quoteId = quoteIdOf(event);
       if (quoteId === null) continue;
-      const state = this.#byQuote.get(quoteId) ?? this.#match(event, nowSeconds);
+      const state = this.#byQuote.get(quoteId) ?? this.#requestAnsweredBy(event, nowSeconds);
       if (state === undefined) continue;
       this.#apply(state, event);
       touch(state, event.cause);
@@ -199,7 +199,7 @@ export class RfqStore {
   }
 
   /** The request that a new quote answers: the oldest that its provider has not answered yet, else the newest. */
-  #match(event: EngineEvent, nowSeconds: number): TrackedRfq | undefined {
+  #requestAnsweredBy(event: EngineEvent, nowSeconds: number): TrackedRfq | undefined {
     if (event.type !== 'QUOTE_POSTED') return undefined;
     const { quote } = event.order;
     const candidates = this.#live
@@ -244,7 +244,8 @@ export class RfqStore {
         answer.isLive = false;
         if (isForgotten(event) && answer.fills.length === 0) this.#removeAnswer(state, answer);
     }
-    this.#order(state);
+    sortAnswers(state);
+    this.#evictWorst(state);
   }
 
   #answerOf(state: TrackedRfq, { quoteId, provider, price }: Quote): RfqAnswer {
@@ -265,14 +266,7 @@ export class RfqStore {
     });
   }
 
-  #order(state: TrackedRfq): void {
-    const isAsk = state.rfq.side === 'ask';
-    // Stable: of equal prices the one that is in the book for longer is first.
-    state.answers.sort((a, b) => {
-      if (a.isLive !== b.isLive) return a.isLive ? -1 : 1;
-      if (a.price === b.price) return 0;
-      return a.price < b.price === isAsk ? -1 : 1;
-    });
+  #evictWorst(state: TrackedRfq): void {
     if (state.answers.length <= MOST_ANSWERS) return;
     const worst = state.answers.findLast(({ fills }) => fills.length === 0);
     if (worst !== undefined) this.#removeAnswer(state, worst);
@@ -321,6 +315,16 @@ export class RfqStore {
       return;
     }
   }
+}
+
+function sortAnswers({ rfq, answers }: TrackedRfq): void {
+  const isAsk = rfq.side === 'ask';
+  // Stable: of equal prices the one that is in the book for longer is first.
+  answers.sort((a, b) => {
+    if (a.isLive !== b.isLive) return a.isLive ? -1 : 1;
+    if (a.price === b.price) return 0;
+    return a.price < b.price === isAsk ? -1 : 1;
+  });
 }
 
 /** Of a request that has just been published. */

@@ -143,28 +143,29 @@ export class StateMachine {
 
   /**
    * Publishes the quote as it was before the early events, and then these one by one, so that a listener sees every
-   * trade. The events end at the order's own state.
+   * trade. The events end at the order's own state, which includes every early event already: the size that they show
+   * never falls below it.
    */
   #postWithPast(order: BookOrder, early: readonly EarlyEvent[]): void {
-    const { fillableSize: rest, quote } = order;
-    const isCancelled = rest === 0n && early.some(({ size }) => size === null);
+    const { fillableSize: finalSize, quote } = order;
+    const isCancelled = finalSize === 0n && early.some(({ size }) => size === null);
     // The pool forgets what was filled of a quote when it is cancelled.
-    const before = isCancelled ? quote.size : early.reduce((sum, { size }) => sum + (size ?? 0n), rest);
-    let left = before < quote.size ? before : quote.size;
-    if (left === 0n) return;
-    this.#posted(order, left, null);
+    const sizeBefore = isCancelled ? quote.size : early.reduce((sum, { size }) => sum + (size ?? 0n), finalSize);
+    let shownSize = sizeBefore < quote.size ? sizeBefore : quote.size;
+    if (shownSize === 0n) return;
+    this.#posted(order, shownSize, null);
     for (const { size, origin } of early) {
       const cause = causeOf('settlement', origin);
       if (size === null) {
         if (isCancelled) return this.#removed(order, 'CANCELLED', true, cause);
         continue;
       }
-      const taken = size < left - rest ? size : left - rest;
+      const taken = size < shownSize - finalSize ? size : shownSize - finalSize;
       if (taken <= 0n) continue;
-      left -= taken;
-      const fill = { cause, order, fillableSize: left, size: taken, valid: true };
+      shownSize -= taken;
+      const fill = { cause, order, fillableSize: shownSize, size: taken, valid: true };
       this.#events.push({ type: 'QUOTE_FILLED', seq: this.#next(), ...fill });
-      if (left === 0n) return this.#removed(order, 'FILLED', true, cause);
+      if (shownSize === 0n) return this.#removed(order, 'FILLED', true, cause);
     }
     this.#validityChanged(order, 'live', null);
   }
@@ -345,7 +346,10 @@ export class StateMachine {
     }
   }
 
-  /** Tells of an order that went from live to invalid or back; the reason may change in silence. */
+  /**
+   * Publishes QUOTE_INVALIDATED or QUOTE_REVALIDATED if the order crossed between live and invalid. A changed reason alone
+   * gives no event.
+   */
   #validityChanged(order: BookOrder, before: Order['state'], cause: Cause | null): void {
     if (order.state === before || order.isWithdrawn) return;
     const { fillableSize, reason } = order;
@@ -354,7 +358,10 @@ export class StateMachine {
     } else this.#events.push({ type: 'QUOTE_INVALIDATED', seq: this.#next(), cause, order, fillableSize, reason });
   }
 
-  /** Nothing on the settlement chain took it, so it is forgotten with the size it had; that of a gone one is not told. */
+  /**
+   * Forgets an order that no fill or cancel removed. QUOTE_REMOVED carries the size that was left; a gone order gives no
+   * event.
+   */
   #letGo(order: BookOrder, why: QuoteRemoved['why']): void {
     const { state } = order;
     this.#parts.store.forget(order);

@@ -64,7 +64,7 @@ export type NonceRow = readonly [provider: Hex, nonce: bigint, deadline: number]
  * the same order, however they came to be: pools by address, orders by age, withdrawals by id, nonces by provider.
  */
 export interface EngineState {
-  /** Last record applied, last event told, last stamp. */
+  /** Last record applied, last event, last stamp. */
   readonly counters: readonly [index: number, seq: number, tsMs: number];
   readonly stream: ChainRow;
   readonly settlement: ChainRow;

@@ -61,11 +61,10 @@ export class RecentEvents {
   /** `seq`: number of the last event before the first that is pushed; `past`: the last ones up to that, if any. */
   constructor(capacity: number, seq: number, past: readonly TimedEvent[] = []) {
     this.#capacity = capacity;
-    this.#oldest = seq + 1;
     this.#newest = seq;
     const known = past.at(-1)?.event.seq === seq ? past.slice(-capacity) : [];
     for (const timed of known) this.#events[timed.event.seq % capacity] = timed;
-    this.#oldest = known[0]?.event.seq ?? this.#oldest;
+    this.#oldest = known[0]?.event.seq ?? seq + 1;
   }
 
   get since(): number {

@@ -118,7 +118,10 @@ export class RecordReader {
   }
 }
 
-/** The version of a record about the fills of a withdrawn quote: an older reader knows the command, not the event. */
+/**
+ * The version of a record whose command of the settlement chain has a fill, a restatement or the withdrawal of a withdrawn
+ * quote among its events: an older reader knows the command, not the event.
+ */
 const OF_WITHDRAWN = 5;
 
 function mayBeOfWithdrawn({ type }: Command): boolean {
