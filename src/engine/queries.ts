@@ -33,7 +33,7 @@ class Cursor {
 }
 
 /** Negative when `a` is to be taken before `b`: better price, then older. */
-export function compareBest(side: Side): (a: ListedOrder, b: ListedOrder) => number {
+function compareBest(side: Side): (a: ListedOrder, b: ListedOrder) => number {
   const comparePrice = comparePrices(side);
   return (a, b) => comparePrice(a.quote.price, b.quote.price) || compareAge(a, b);
 }
@@ -77,7 +77,7 @@ interface Sum {
 }
 
 /** The first `depth` prices of two kinds of level together, best first, each price added up. */
-export function mergeTotals(side: Side, a: Iterable<LevelTotal>, b: Iterable<LevelTotal>, depth: number): LevelTotal[] {
+function mergeTotals(side: Side, a: Iterable<LevelTotal>, b: Iterable<LevelTotal>, depth: number): LevelTotal[] {
   const comparePrice = comparePrices(side);
   const merged: LevelTotal[] = [];
   const left = a[Symbol.iterator]();
@@ -149,14 +149,15 @@ export interface OrdersQuery {
 }
 
 /** Where the first canonical publication of a quote stands on the stream chain. */
+/** Where on the stream chain an order was published first. */
 export interface Age {
   readonly blockNumber: number;
   readonly logIndex: number;
 }
 
 export interface OrdersResult {
-  readonly valid: Order[];
-  readonly invalid: Order[];
+  readonly valid: readonly Order[];
+  readonly invalid: readonly Order[];
   /** Age of the oldest one here; null when there are no older ones. */
   readonly next: Age | null;
 }

@@ -290,7 +290,7 @@ const AFTER_FILLABLE: Fields = { fields: QUOTE.fields.slice(FILLABLE + 1) };
 const LEG_HEAD = arrayHead(2);
 
 /** A cover but for its legs. */
-export function coverHead({ covered, shortfall, averagePrice, worstPrice, deadline }: Cover): Omit<CoverJson, 'legs'> {
+function coverHead({ covered, shortfall, averagePrice, worstPrice, deadline }: Cover): Omit<CoverJson, 'legs'> {
   return {
     covered: covered.toString(),
     shortfall: shortfall.toString(),

@@ -1,6 +1,7 @@
+import type { OrdersResult } from '../engine/queries.js';
 import type { Order } from '../engine/quote.js';
 import type { PacedWork } from '../system/paced-work.js';
-import { type OrdersFound, OrderListWriter, writeAll } from '../wire/order-list-json.js';
+import { OrderListWriter, writeAll } from '../wire/order-list-json.js';
 import type { QuoteJson } from '../wire/quote-json.js';
 import { type TaggedResponse, taggedJson, type TextDigest, WrittenLists } from './response-cache.js';
 
@@ -57,14 +58,19 @@ export class OrderLists {
     return this.#answerOf(out, true);
   }
 
-  newest(found: OrdersFound, isPage: boolean, isTagged: boolean): TaggedResponse {
+  newest(found: OrdersResult, isPage: boolean, isTagged: boolean): TaggedResponse {
     const out = this.#writer(found.valid.length + found.invalid.length, isTagged);
     writeAll(out.newest(found, isPage));
     return this.#answerOf(out, isTagged);
   }
 
   /** The same of many orders, in slices. */
-  async newestOfMany(found: OrdersFound, isPage: boolean, isTagged: boolean, work: PacedWork): Promise<TaggedResponse> {
+  async newestOfMany(
+    found: OrdersResult,
+    isPage: boolean,
+    isTagged: boolean,
+    work: PacedWork,
+  ): Promise<TaggedResponse> {
     const out = this.#writer(found.valid.length + found.invalid.length, isTagged);
     await this.#inSlices(out, out.newest(found, isPage), work);
     return this.#answerOf(out, isTagged);

@@ -1,10 +1,10 @@
 import type { Static, TObject } from 'typebox';
 import type { TakerAccess } from '../auth/taker-access.js';
+import type { Age, OrdersResult } from '../engine/queries.js';
 import type { Hex, Order, Side } from '../engine/quote.js';
 import type { NetRequest, NetResponse } from '../net/net.js';
 import type { PastQueries, StateQuery } from '../past/questions.js';
 import { type PacedWork, rowsChargedForReading } from '../system/paced-work.js';
-import type { OrderAge, OrdersFound } from '../wire/order-list-json.js';
 import {
   type OrdersBody,
   ordersBody,
@@ -40,7 +40,7 @@ export interface OrdersFilter {
   readonly taker?: Hex | '*';
   readonly minFillableSize?: bigint;
   readonly quoteIds?: readonly Hex[];
-  readonly olderThan?: OrderAge;
+  readonly olderThan?: Age;
   readonly limit?: number;
 }
 
@@ -48,7 +48,7 @@ export interface OrdersFilter {
 export interface BookQueries {
   cover(query: CoveringQuery): readonly Order[];
   privateQuotes(query: { poolAddress: Hex; side: Side; taker: Hex }): readonly Order[];
-  orders(filter: OrdersFilter): OrdersFound;
+  orders(filter: OrdersFilter): OrdersResult;
   /** How many orders `orders` reads. */
   candidates(filter: OrdersFilter): number;
   /**
@@ -264,7 +264,7 @@ function plannedOrders(
   const filter = toFilter(query);
   // Without a taker, ids name private quotes of any.
   const isOwn = takers.privacy === 'proven' && filter.quoteIds !== undefined && filter.taker === undefined;
-  const find = (): OrdersFound => (isOwn ? shownTo(takers, caller, book.orders(filter)) : book.orders(filter));
+  const find = (): OrdersResult => (isOwn ? shownTo(takers, caller, book.orders(filter)) : book.orders(filter));
   const lists = listsFor(query.fields);
   const rows = book.candidates(filter);
   const isPage = query.limit !== undefined;
@@ -279,7 +279,7 @@ function plannedOrders(
   };
 }
 
-function shownTo(takers: TakerAccess, caller: Caller, { valid, invalid, next }: OrdersFound): OrdersFound {
+function shownTo(takers: TakerAccess, caller: Caller, { valid, invalid, next }: OrdersResult): OrdersResult {
   const isShown = ({ quote }: Order): boolean => takers.maySeeQuote(caller, quote);
   return { valid: valid.filter(isShown), invalid: invalid.filter(isShown), next };
 }
@@ -327,7 +327,7 @@ function isQuoteId(text: string): boolean {
   return /^0x[a-fA-F0-9]{64}$/.test(text);
 }
 
-function ageOf(cursor: string): OrderAge {
+function ageOf(cursor: string): Age {
   const [blockNumber = 0, logIndex = 0] = cursor.split('-').map(Number);
   return { blockNumber, logIndex };
 }

@@ -1,6 +1,7 @@
 import type { Profile } from '../chain/contracts/deployments.js';
 import { Keccak256 } from '../auth/keccak256.js';
 import { OptionSeries, PoolNames } from '../chain/options/option-series.js';
+import type { OrdersResult } from '../engine/queries.js';
 import { type Hex, isPrivate, type Order } from '../engine/quote.js';
 import { BookHash } from '../feed/book-hash.js';
 import { CommittedBook } from '../feed/committed-book.js';
@@ -13,7 +14,7 @@ import type { Disk } from '../persistence/disk/disk.js';
 import { requireManifest } from '../persistence/format/manifest.js';
 import { LogHistory } from '../persistence/log/log-history.js';
 import type { BookResult, PastTickersResult } from '../wire/feed-messages.js';
-import { type OrdersFound, OrderListWriter, writeAll } from '../wire/order-list-json.js';
+import { OrderListWriter, writeAll } from '../wire/order-list-json.js';
 import { QuoteJson } from '../wire/quote-json.js';
 import { bookProof, type BookProofParts, findWithdrawals, withdrawnIn } from './book-proof.js';
 import { type LogNow, type PastState, PastStates, type PastStatesLimits } from './past-states.js';
@@ -189,7 +190,7 @@ type FoundState = Extract<PastState, { readonly type: 'STATE' }>;
 const UNKNOWN_FILLS = { filledSize24h: null };
 
 /** Without private quotes that are neither for nor by one of these; null: with all. */
-function shownOf({ valid, invalid, next }: OrdersFound, takers: readonly Hex[] | null): OrdersFound {
+function shownOf({ valid, invalid, next }: OrdersResult, takers: readonly Hex[] | null): OrdersResult {
   if (takers === null) return { valid, invalid, next };
   const isShown = ({ quote }: Order): boolean =>
     !isPrivate(quote) || takers.includes(quote.taker) || takers.includes(quote.provider);

@@ -160,7 +160,7 @@ export type MessageType = keyof typeof MESSAGES;
 export const MESSAGE_TYPES = Object.keys(MESSAGES) as readonly MessageType[];
 
 /** Types of the answers of calls. */
-export const CALL_RESULT_TYPES = [
+const CALL_RESULT_TYPES = [
   'QUOTES_POSTED',
   'QUOTES_CHECKED',
   'QUOTES_CANCELLED',

@@ -18,7 +18,7 @@ export type QuoteHistoryQuery = Static<typeof QuoteHistoryQuery>;
 const Reason = Type.Union([Type.Enum([...TRANSIENT_REASONS], { type: 'string' }), Type.Null()]);
 
 /** Events of the log, by their effect on the quote. */
-export const QUOTE_EVENTS = [
+const QUOTE_EVENTS = [
   'POSTED',
   'FILLED',
   'REMOVED',
@@ -78,7 +78,7 @@ const Position = Type.Union(
 const published = closed({ blockNumber: SafeUint, txHash: Hash, logIndex: SafeUint });
 
 /** Evidence that the provider withdrew a quote. Each has its meaning in docs/reference/api.md. */
-export const WITHDRAWAL_EVIDENCE = ['SIGNATURE', 'SESSION', 'RULE', 'NOT_RECORDED', 'NOT_SHOWN'] as const;
+const WITHDRAWAL_EVIDENCE = ['SIGNATURE', 'SESSION', 'RULE', 'NOT_RECORDED', 'NOT_SHOWN'] as const;
 
 const ProvenWithdrawal = closed(
   {

@@ -1,18 +1,6 @@
+import type { OrdersResult } from '../engine/queries.js';
 import { type Order, reasonName } from '../engine/quote.js';
 import { AsciiWriter, type QuoteJson } from './quote-json.js';
-
-/** Where on the stream chain an order was published first. */
-export interface OrderAge {
-  readonly blockNumber: number;
-  readonly logIndex: number;
-}
-
-export interface OrdersFound {
-  readonly valid: readonly Order[];
-  readonly invalid: readonly Order[];
-  /** Age of the oldest one here; null when there are no older ones. */
-  readonly next: OrderAge | null;
-}
 
 /** About the largest size of a quote, to size the buffer ahead. */
 const QUOTE_BYTES = 1000;
@@ -65,7 +53,7 @@ export class OrderListWriter {
   }
 
   /** The valid and the invalid ones; as a page with the cursor of the next one. */
-  newest({ valid, invalid, next }: OrdersFound, isPage: boolean): Generator<undefined> {
+  newest({ valid, invalid, next }: OrdersResult, isPage: boolean): Generator<undefined> {
     // Clients from before there were pages get the answer that they know.
     const tail = isPage ? `,"nextCursor":${next === null ? 'null' : `"${next.blockNumber}-${next.logIndex}"`}` : '';
     return this.#writingBoth(valid.map(asShown), invalid.map(asShown), tail);

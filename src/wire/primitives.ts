@@ -6,7 +6,7 @@ export type DecimalRefusal = 'NOT_A_NUMBER' | 'TOO_PRECISE' | 'TOO_LARGE';
 export const MAX_UINT256 = 2n ** 256n - 1n;
 
 /** Digits of 2^256 - 1: no longer number is ever built, whatever exponent it was written with. */
-export const UINT256_DIGITS = 78;
+const UINT256_DIGITS = 78;
 
 const NUMBER = /^(-?)([0-9]+)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]+))?$/;
 

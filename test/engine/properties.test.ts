@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import t from 'tap';
 import type { Command, Stamp } from '../../src/engine/command.js';
 import type { Engine } from '../../src/engine/engine.js';
+import type { OrdersResult } from '../../src/engine/queries.js';
 import type { Order } from '../../src/engine/quote.js';
 import { numbers } from './driver.js';
 import { type EngineUnderTest, NaiveEngine } from './naive-engine.js';
@@ -22,9 +23,9 @@ const NONCES = Array.from({ length: 10 }, (_, nonce) => BigInt(nonce));
 
 /** Whatever can be asked, asked. */
 function view(engine: EngineUnderTest): unknown {
-  const states = (orders: Order[]) =>
+  const states = (orders: readonly Order[]) =>
     orders.map(({ quote, fillableSize, state, reason }) => [quote.salt, fillableSize, state, reason]);
-  const both = ({ valid, invalid }: { valid: Order[]; invalid: Order[] }) => [states(valid), states(invalid)];
+  const both = ({ valid, invalid }: OrdersResult) => [states(valid), states(invalid)];
   return {
     positions: engine.positions(),
     nextDueMs: engine.nextDueMs(),

@@ -13,7 +13,7 @@ const PIECE_BYTES = 1 << 20;
  * files, durable before anything is overwritten, so that a crash in between only means that this is done again. No segment is
  * removed: a log with a stamp and without segments is refused.
  */
-export async function cutTornTail(
+async function cutTornTail(
   disk: Disk,
   scan: Pick<LogScan, 'torn' | 'lost' | 'emptySegments' | 'readySegments'> & {
     readonly segments: readonly Pick<ScannedSegment, 'number' | 'end' | 'madeBytes' | 'format'>[];
