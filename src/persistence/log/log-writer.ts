@@ -4,7 +4,7 @@ import { GrowingBuffer } from '../disk/buffer.js';
 import { type Disk, type Logger, openModeFor, PersistenceError, type SyncMode } from '../disk/disk.js';
 import { FRAME_HEAD_BYTES, type Marker } from '../format/frame.js';
 import { COMMIT_BYTES, type LogPoint, putCommit } from '../format/header.js';
-import { CommitQueue, CommitTimers, DurabilityWaiters } from './commit-queue.js';
+import { CommitQueue, CommitTimers, DurabilityWaiters } from './group-commit.js';
 import type { LogEnd } from './log-scanner.js';
 import { SegmentWriter } from './segment-writer.js';
 

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { GrowingBuffer } from '../../../src/persistence/disk/buffer.js';
 import { FRAME_HEAD_BYTES } from '../../../src/persistence/format/frame.js';
-import { CommitTimers, DurabilityWaiters, CommitQueue } from '../../../src/persistence/log/commit-queue.js';
+import { CommitTimers, DurabilityWaiters, CommitQueue } from '../../../src/persistence/log/group-commit.js';
 import { ManualClock } from '../../system/manual-clock.js';
 
 const BUFFER_BYTES = 64;
