@@ -1,17 +1,8 @@
 import type { KeyHolder } from '../auth/key-store.js';
 import type { TopicIndex } from '../feed/topic-index.js';
-import { networkOf } from '../net/address.js';
-import {
-  CloseCode,
-  type NetRequestHead,
-  type NetResponse,
-  type NetSocket,
-  type SocketHandlers,
-  type UpgradeDecision,
-} from '../net/net.js';
-import type { HttpErrorCode } from '../wire/error-codes.js';
+import { CloseCode, type NetSocket, type SocketHandlers, type UpgradeDecision } from '../net/net.js';
 import type { RfqStatusMessage } from '../wire/feed-messages.js';
-import { renderError } from '../wire/problem.js';
+import { Admission, type AdmissionOptions, type UpgradeRequest } from './admission.js';
 import { FeedReader } from './feed-reader.js';
 import { type ChainsStatus, Heartbeats } from './heartbeats.js';
 import { KeySessions } from './key-sessions.js';
@@ -21,43 +12,15 @@ import { ClientRequests, type ClientRequestsOptions } from './requests.js';
 import { RfqQueue } from './rfq-queue.js';
 import { agreedProtocol, encodingOf, READABLE_SUBPROTOCOL, Session, type SessionPorts } from './session.js';
 
-/** Counts open connections per owner. */
-export class ConnectionCounts {
-  readonly #counts = new Map<string, number>();
-  #total = 0;
-
-  get total(): number {
-    return this.#total;
-  }
-
-  of(name: string): number {
-    return this.#counts.get(name) ?? 0;
-  }
-
-  add(name: string): void {
-    this.#total += 1;
-    this.#counts.set(name, this.of(name) + 1);
-  }
-
-  remove(name: string): void {
-    const count = this.of(name) - 1;
-    this.#total -= 1;
-    if (count <= 0) this.#counts.delete(name);
-    else this.#counts.set(name, count);
-  }
-}
-
 /** Form of a plain reader's pushes. */
 export type PushFormName = 'plain' | 'readable';
 
-export interface GatewayOptions extends ClientRequestsOptions {
+export interface GatewayOptions extends ClientRequestsOptions, Pick<AdmissionOptions, 'corsOrigins'> {
   /** Of plain readers in each form; shared with the publishers. */
   readonly topics: Readonly<Record<PushFormName, TopicIndex>>;
   readonly chains: ChainsStatus;
   readonly quotas: SocketQuotas;
   readonly rfqs: RfqPorts;
-  /** Origins of the pages that may connect beside the service's own; `*`: all. */
-  readonly corsOrigins: readonly string[];
 }
 
 /** Owns all sockets: admits them, checks their keys and limits, and passes their messages on. */
@@ -68,12 +31,13 @@ export class Gateway implements SocketHandlers {
   /** Of all listeners, whose sockets' ids may be the same. */
   readonly #sessions = new Map<NetSocket, Session>();
   readonly #keySessions: KeySessions;
-  readonly #addresses = new ConnectionCounts();
+  readonly #admission: Admission;
   readonly #ofSessions: SessionPorts;
 
   constructor(options: GatewayOptions) {
     const { chainId, chains, clock, feed, keys, limits, onFault, quotas, rfqs, turns } = options;
     this.#options = options;
+    this.#admission = new Admission(options);
     this.#ofSessions = {
       keys,
       quotas,
@@ -96,21 +60,10 @@ export class Gateway implements SocketHandlers {
     this.#requests = new ClientRequests(options, this.#heartbeats, this.#keySessions);
   }
 
-  /** Accepts every client but pages of other origins. The client must then send AUTH. */
-  upgrade(request: Pick<NetRequestHead, 'header' | 'remoteAddress'>): UpgradeDecision {
-    const { limits, corsOrigins } = this.#options;
-    const { wsConnections, wsConnectionsPerAddress } = limits;
-    if (!pageMayConnect(corsOrigins, request.header('origin'), request.header('host'))) {
-      return refuse(request, 'origin_forbidden', 'Pages of this origin may not connect');
-    }
-    if (this.#addresses.total >= wsConnections) {
-      return refuse(request, 'server_full', 'Too many connections');
-    }
-    if (this.#addresses.of(networkOf(request.remoteAddress)) >= wsConnectionsPerAddress) {
-      const message = `Too many connections: at most ${wsConnectionsPerAddress} from one address`;
-      return refuse(request, 'too_many_connections', message);
-    }
-    return { accept: true, protocol: agreedProtocol(request.header('sec-websocket-protocol')) };
+  /** A client that is accepted must then send AUTH. */
+  upgrade(request: UpgradeRequest): UpgradeDecision {
+    const refusal = this.#admission.refusal(request);
+    return refusal ?? { accept: true, protocol: agreedProtocol(request.header('sec-websocket-protocol')) };
   }
 
   /** `form`: of a socket that asked for no subprotocol. */
@@ -124,7 +77,7 @@ export class Gateway implements SocketHandlers {
       this.#ofSessions,
     );
     this.#sessions.set(socket, session);
-    this.#addresses.add(networkOf(socket.remoteAddress));
+    this.#admission.add(socket.remoteAddress);
     session.cancelDeadline = clock.after(limits.wsAuthDeadlineMs, () => {
       socket.close(CloseCode.policyViolation, `No AUTH within ${limits.wsAuthDeadlineMs / 1000} seconds`);
     });
@@ -168,7 +121,7 @@ export class Gateway implements SocketHandlers {
     const session = this.#sessions.get(socket);
     if (session === undefined) return;
     this.#sessions.delete(socket);
-    this.#addresses.remove(networkOf(socket.remoteAddress));
+    this.#admission.remove(socket.remoteAddress);
     session.end();
     if (session.startedReader !== null) this.#heartbeats.remove(session.startedReader);
     this.#keySessions.leave(session);
@@ -230,23 +183,4 @@ export class Gateway implements SocketHandlers {
 /** At most 123 bytes (RFC 6455, 5.5). */
 function resumeFrom(reason: string, { reader: { followed } }: Session): string {
   return followed.canResume ? `${reason}, resume from seq ${followed.completeSeq}` : reason;
-}
-
-function refuse(request: Pick<NetRequestHead, 'header'>, code: HttpErrorCode, message: string): NetResponse {
-  const { status, contentType, body } = renderError(code, { message }, request.header('accept'));
-  return { status, headers: { 'content-type': contentType }, body };
-}
-
-/**
- * Whether a page of that origin may open a socket. Browsers let any page open one to anywhere and say on whose behalf
- * (RFC 6455 section 10.2); programs say nothing. `allowed` is what HTTP allows too; `*` is every page. The service's
- * own page, whose origin is the host that was asked, always may.
- */
-export function pageMayConnect(
-  allowed: readonly string[],
-  origin: string | undefined,
-  host: string | undefined,
-): boolean {
-  if (origin === undefined || allowed.includes('*') || allowed.includes(origin)) return true;
-  return URL.canParse(origin) && new URL(origin).host === host;
 }
