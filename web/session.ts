@@ -136,8 +136,6 @@ export class Session {
   #book: FollowedBook | null = null;
   #events: FollowedEvents | null = null;
   #requests: FollowedRfqs | null = null;
-  /** Numbers of requests, while those of two wallets are followed. */
-  #heardOfBoth: Set<number> | null = null;
   #listTimer: ReturnType<typeof setInterval> | undefined;
   #valueTimer: ReturnType<typeof setInterval> | undefined;
   /** Pools with messages that were not in the last list. */
@@ -222,7 +220,7 @@ export class Session {
   async act(wallet: Wallet | null): Promise<void> {
     const client = this.#client;
     if (client !== null && this.#deployment.asksForProof) {
-      // Books and events of the address before end before its proof does; its requests once the next ones are live.
+      // What is followed for the address before ends before its proof does.
       this.#use(null);
       await client.signOut();
       if (wallet !== null) {
@@ -360,25 +358,15 @@ export class Session {
   }
 
   /**
-   * Requests for every maker, and those that name the wallet's address among their makers. Another wallet's take the
-   * place of these once they are live: a request that comes meanwhile is heard all the same.
+   * Requests for every maker, and those that name the wallet's address among their makers. They go on for another wallet
+   * over the same connection, so that no request is missed meanwhile.
    */
   #followRequests(client: OrderbookClient): void {
-    const before = this.#requests;
-    const rfqs = client.followRfqs(this.#wallet === null ? {} : { provider: this.#wallet.address });
+    const address = this.#wallet?.address ?? null;
+    if (this.#requests !== null && this.#requests.state !== 'REFUSED') return this.#requests.setProvider(address);
+    const rfqs = client.followRfqs(address === null ? {} : { provider: address });
     this.#requests = rfqs;
-    const heardOfBoth = new Set<number>();
-    if (before !== null) {
-      this.#heardOfBoth = heardOfBoth;
-      const end = (): void => {
-        before.close();
-        if (this.#heardOfBoth === heardOfBoth) this.#heardOfBoth = null;
-      };
-      void rfqs.whenLive().then(end, end);
-    }
     rfqs.onRfq((rfq) => {
-      if (this.#heardOfBoth?.has(rfq.seq) === true) return;
-      this.#heardOfBoth?.add(rfq.seq);
       this.#tape.addRfq(rfq);
       const requested = this.#market.requestedPool(rfq.body);
       if (requested !== undefined && this.#account.quotesIn(requested)) this.#notices.heardRfq(rfq.body, requested);
@@ -386,9 +374,7 @@ export class Session {
       this.#drawMarket();
     });
     rfqs.onUpdate((update) => this.#inbox.heardUpdate(update));
-    rfqs.onState((state) => {
-      if (rfqs === this.#requests) this.#inbox.showRefused(state === 'REFUSED');
-    });
+    rfqs.onState((state) => this.#inbox.showRefused(state === 'REFUSED'));
   }
 
   #followEvents(client: OrderbookClient): void {

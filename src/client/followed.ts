@@ -202,10 +202,25 @@ export class RfqState implements ChannelState {
 /** Takers' requests for quotes. */
 export class FollowedRfqs extends Followed {
   readonly #contents: RfqState;
+  readonly #narrow: (provider: Hex | null) => void;
 
-  constructor(contents: RfqState, subscription: Subscription, close: () => void) {
+  /** `narrow`: sends the filter with this provider in place of the one before. */
+  constructor(
+    contents: RfqState,
+    subscription: Subscription,
+    { close, narrow }: { readonly close: () => void; readonly narrow: (provider: Hex | null) => void },
+  ) {
     super(subscription, close);
     this.#contents = contents;
+    this.#narrow = narrow;
+  }
+
+  /**
+   * Follows the requests addressed to this maker from now on, in place of those addressed to another; null: those for every
+   * maker alone. No request for every maker is lost or comes twice. A refused subscription stays refused.
+   */
+  setProvider(provider: Hex | null): void {
+    this.#narrow(provider);
   }
 
   onRfq(listener: (rfq: RfqEvent) => void): StopListening {

@@ -253,10 +253,13 @@ export class BaseOrderbookClient {
   }
 
   /** Reports takers' requests for quotes. */
-  followRfqs(filter: QuotesFilter = {}): FollowedRfqs {
+  followRfqs({ provider, ...others }: QuotesFilter = {}): FollowedRfqs {
     const contents = new RfqState();
-    const [subscription, close] = this.#follow('RFQ', onWire(filter), contents);
-    return new FollowedRfqs(contents, subscription, close);
+    const withProvider = (maker: Hex | null): object =>
+      onWire({ ...others, ...(maker !== null && { provider: maker }) });
+    const [subscription, close] = this.#follow('RFQ', withProvider(provider ?? null), contents);
+    const narrow = (maker: Hex | null): void => subscription.narrow(this.#ofChain(withProvider(maker)));
+    return new FollowedRfqs(contents, subscription, { close, narrow });
   }
 
   /**
@@ -377,9 +380,13 @@ export class BaseOrderbookClient {
   }
 
   #follow(channel: FeedChannel, filter: object, content: ChannelState): [Subscription, () => void] {
-    const subscription = new Subscription(channel, { chainId: this.#options.chainId, ...filter }, content);
+    const subscription = new Subscription(channel, this.#ofChain(filter), content);
     this.#pool.attach(subscription);
     return [subscription, () => this.#pool.detach(subscription)];
+  }
+
+  #ofChain(filter: object): object {
+    return { chainId: this.#options.chainId, ...filter };
   }
 }
 

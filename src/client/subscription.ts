@@ -30,7 +30,7 @@ export class Subscription {
   readonly resyncs = new Emitter<ResyncCause>();
   /** The server's refusal; null: not refused. */
   refusal: RefusedError | null = null;
-  readonly #filter: object;
+  #filter: object;
   readonly #content: ChannelState;
   readonly #positions = new Positions();
   #connection: Connection | null = null;
@@ -57,7 +57,16 @@ export class Subscription {
   start(connection: Connection): void {
     if (this.#isOver) return;
     this.#connection = connection;
-    this.#ask(this.#awaited.size > 0 ? null : this.#positions.complete);
+    this.#resume();
+  }
+
+  /**
+   * Replaces the filter by one of the same keys. The server resumes with it, so no message that both let through is lost or
+   * comes twice.
+   */
+  narrow(filter: object): void {
+    this.#filter = filter;
+    if (this.#connection !== null) this.#resume();
   }
 
   /** The connection is lost. */
@@ -129,6 +138,11 @@ export class Subscription {
   /** In a final state. */
   get #isOver(): boolean {
     return this.#state === 'REFUSED' || this.#state === 'CLOSED';
+  }
+
+  /** Continues after what has arrived; starts anew where nothing has, or a snapshot is missing. */
+  #resume(): void {
+    this.#ask(this.#awaited.size > 0 ? null : this.#positions.complete);
   }
 
   /** `fromSeq` null: start from a snapshot, or from now if the channel keeps no book. */

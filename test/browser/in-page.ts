@@ -124,6 +124,15 @@ export async function connect(page: Page, account: number): Promise<void> {
   await page.waitForSelector('#wallets', { state: 'hidden' });
 }
 
+/** Gives the page another key, under "Settings". */
+export async function giveKey(page: Page, key: string): Promise<void> {
+  await page.click('header summary');
+  await page.click('#change-key');
+  await page.fill('#key', key);
+  await page.click('#connect button[value=connect]');
+  await page.click('header summary', { force: true });
+}
+
 /** The page's wallet refuses the second transaction from now on, as a user may. */
 export async function refuseSecondTransaction(page: Page, rpcUrl: string): Promise<void> {
   let sent = 0;

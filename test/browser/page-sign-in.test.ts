@@ -1,11 +1,10 @@
 import t from 'tap';
-import type { Page } from 'playwright-core';
 import { maxUint256 } from 'viem';
 import { poolAbi } from '../../src/chain/contracts/abi.js';
 import type { Hex } from '../../src/engine/quote.js';
 import { DevActions } from '../chain/dev-actions.js';
 import { RestClient } from '../e2e/rest-client.js';
-import { connect, DESKTOP, inPage, until, withPage } from './in-page.js';
+import { connect, DESKTOP, giveKey, inPage, until, withPage } from './in-page.js';
 
 const ONE = 10n ** 18n;
 const TAKER = 4;
@@ -124,12 +123,3 @@ await withPage(
   },
   { privacy: 'proven', limits: { wsHeartbeatMs: 200, keyWatchMs: 20 } },
 );
-
-/** Under "Settings", and waits until the page is open with it. */
-async function giveKey(page: Page, key: string): Promise<void> {
-  await page.click('header summary');
-  await page.click('#change-key');
-  await page.fill('#key', key);
-  await page.click('#connect button');
-  await page.click('header summary', { force: true });
-}

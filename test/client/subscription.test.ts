@@ -169,6 +169,44 @@ t.test('the same number in another epoch is another place', (t) => {
   t.end();
 });
 
+t.test('requests for another maker continue from the last message, over the same connection', (t) => {
+  const { server, client } = following();
+  const [provider, other] = [
+    '0x00000000000000000000000000000000000000a1',
+    '0x00000000000000000000000000000000000000a2',
+  ] as const;
+  const rfqs = client.followRfqs({ side: 'ask', provider });
+  const [sizes, states]: [string[], string[]] = [[], []];
+  rfqs.onRfq(({ body }) => sizes.push(body.size));
+  rfqs.onState((state) => states.push(state));
+  server.socket.grants(10, [key]);
+  const filter = { chainId: '421613', side: 'ask' };
+  t.strictSame(server.socket.grants(10, [rfqKey]), { ...filter, provider });
+  const rfq = (seq: number, prevSeq: number): object => {
+    return { type: 'RFQ', key: rfqKey, seq, prevSeq, tsMs: 0, cause: null, body: { size: `${seq}` } };
+  };
+  server.socket.says(rfq(12, 10));
+  rfqs.setProvider(other);
+  server.socket.says(rfq(13, 12));
+  t.strictSame(server.socket.grants(12, [rfqKey]), { ...filter, provider: other, epoch, fromSeq: 12 });
+  server.socket.says(rfq(13, 12));
+  rfqs.setProvider(null);
+  t.strictSame(server.socket.grants(13, [rfqKey]), { ...filter, epoch, fromSeq: 13 });
+  server.socket.drops();
+  rfqs.setProvider(other);
+  server.clock.advance(1_000);
+  server.socket.authorizes().grants(10, [key]);
+  t.strictSame(server.socket.grants(13, [rfqKey]), { ...filter, provider: other, epoch, fromSeq: 13 });
+  t.strictSame(
+    [sizes, states],
+    [
+      ['12', '13'],
+      ['LIVE', 'WAITING', 'LIVE'],
+    ],
+  );
+  t.end();
+});
+
 t.test('messages of another channel change nothing', (t) => {
   const { server, client, quotes, resyncs, ids } = following();
   server.socket.grants(10, [key]);

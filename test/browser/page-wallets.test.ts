@@ -1,0 +1,48 @@
+import t from 'tap';
+import type { Page } from 'playwright-core';
+import { tierQuotas } from '../../src/config/limits.js';
+import { DevActions } from '../chain/dev-actions.js';
+import { connect, DESKTOP, giveKey, inPage, until, withPage } from './in-page.js';
+
+const ONE = 10n ** 18n;
+/** The account whose quotes `MarketMaker` signs. */
+const MAKER = 1;
+const STRANGER = 5;
+const free = { ...tierQuotas.paid, connections: 1 };
+
+await withPage(
+  async ({ browser, service, maker, call, put }) => {
+    const options = { viewport: DESKTOP };
+    const chain = new DevActions(service.chain);
+    const own = service.chain.accounts[MAKER]?.address ?? '0x';
+    const received = async (page: Page): Promise<string> => (await page.textContent('#requests-rows')) ?? '';
+
+    await t.test('a key of one connection is enough, also for another wallet', async (t) => {
+      const { key } = await service.keys.create('free', 'one connection');
+      await inPage(t, browser, { service, options, pool: call }, async (page) => {
+        await giveKey(page, key);
+        await until(page, '#feed', ', verified');
+        let sockets = 0;
+        page.on('websocket', () => (sockets += 1));
+        const validUntil = (await chain.now()) + 600;
+        await connect(page, STRANGER);
+        await connect(page, MAKER);
+        await maker.openRfq(call, 6n * ONE, validUntil, { makers: [own] });
+        await until(page, '#requests-rows', 'wants to buy 6.00');
+        await maker.requestQuotes(call, 2n * ONE);
+        const shown = page.locator('#requests-rows tr', { hasText: 'wants to buy 2.00' });
+        await shown.waitFor();
+        t.equal(await shown.count(), 1);
+        await page.click('#wallet');
+        await page.click('#wallets-leave');
+        await maker.openRfq(call, 4n * ONE, validUntil, { makers: [own] });
+        await maker.requestQuotes(call, 3n * ONE);
+        await until(page, '#requests-rows', 'wants to buy 3.00');
+        t.notMatch(await received(page), /wants to buy 4\.00/);
+        t.equal(sockets, 0);
+        t.equal(await page.getAttribute('#connection', 'data-state'), 'OPEN');
+      });
+    });
+  },
+  { tierQuotas: { ...tierQuotas, free } },
+);
