@@ -141,8 +141,6 @@ export class Session {
   /** Pools with messages that were not in the last list. */
   readonly #soughtPools = new Set<string>();
   #isSeeking = false;
-  /** The last heartbeat with a hash of the book left it live. */
-  #isChecked = false;
 
   constructor(deployment: Deployment, parts: SessionParts) {
     this.#deployment = deployment;
@@ -189,8 +187,8 @@ export class Session {
       const canPublish = this.#status.showChains(chains);
       this.#quote.allow(canPublish);
       this.#inbox.allow(canPublish);
-      if (books.length > 0) this.#isChecked = this.#book?.state === 'LIVE';
-      this.#status.showFeed(seq, this.#isChecked);
+      // The client compares the hashes next: a book that differs leaves LIVE.
+      this.#status.showFeed(seq, books.length > 0 ? this.#book?.state === 'LIVE' : null);
     });
     if (!(await this.#list(client))) return;
     await this.#beginTape(client);
@@ -451,6 +449,10 @@ export class Session {
     const book = client.followBook({ poolAddress, depth: DEPTH, ...this.#taker });
     this.#book = book;
     busyUntilLive(byId('pool'), book);
+    this.#status.uncheck();
+    book.onState((state) => {
+      if (book === this.#book && state !== 'LIVE') this.#status.uncheck();
+    });
     book.onChange(this.#drawBook);
     this.#drawBook();
   }

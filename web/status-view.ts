@@ -21,6 +21,10 @@ export class StatusView {
   /** Changes every second, so that no screen reader follows it. */
   readonly #detail = byId('outage-detail');
   readonly #delaysMs: number[] = [];
+  /** Last event that a heartbeat named; null: there was none. */
+  #seq: number | null = null;
+  /** The page's copy of the book had the hash of the server's. */
+  #isChecked = false;
   #lostAtMs: number | null = null;
   /** Why the book does not follow a chain; null: it follows both. */
   #late: { readonly sinceMs: number; readonly reasons: string } | null = null;
@@ -32,12 +36,25 @@ export class StatusView {
     if (this.#delaysMs.length > DELAYS) this.#delaysMs.shift();
   }
 
-  /** `isChecked`: the page's copy of the book had the hash of the server's. */
-  showFeed(seq: number, isChecked: boolean): void {
+  /** Last event of a heartbeat, and whether the book has its hash; null: it has none of the book. */
+  showFeed(seq: number, isChecked: boolean | null): void {
+    this.#seq = seq;
+    this.#isChecked = isChecked ?? this.#isChecked;
+    this.#drawFeed();
+  }
+
+  /** The book is another, or no longer live: no heartbeat has said anything of it. */
+  uncheck(): void {
+    this.#isChecked = false;
+    this.#drawFeed();
+  }
+
+  #drawFeed(): void {
+    if (this.#seq === null) return;
     const delay = [...this.#delaysMs].sort((a, b) => a - b)[Math.floor(this.#delaysMs.length / 2)];
     const delayText = delay === undefined ? '' : `, ${Math.max(0, delay)} ms`;
     const element = byId('feed');
-    setText(element, `event ${seq}${delayText}${isChecked ? ', verified' : ''}`);
+    setText(element, `event ${this.#seq}${delayText}${this.#isChecked ? ', verified' : ''}`);
     element.title = 'Last event, the delay from the server to here by both clocks, and whether the book has its hash';
   }
 

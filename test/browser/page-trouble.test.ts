@@ -106,6 +106,7 @@ await withPage(async ({ browser, service, maker, call, put }) => {
       isReachable = false;
       await sockets[0]?.close();
       await page.waitForSelector('#connection[data-state=WAITING]');
+      t.notMatch(await page.textContent('#feed'), /verified/, 'what is shown is not compared with the book any more');
       const busy = (id: string): Promise<string | null> => page.getAttribute(id, 'aria-busy');
       await until(page, '#outage', 'What is shown is from then.');
       t.match(
