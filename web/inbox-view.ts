@@ -67,16 +67,26 @@ export class InboxView {
   #client: OrderbookClient | null = null;
   #wallet: Wallet | null = null;
   #canPublish = true;
+  /** The key may not follow the requests of all takers. */
+  #isRefused = false;
 
   constructor(parts: InboxParts) {
     this.#parts = parts;
   }
 
   open(client: OrderbookClient, wallet: Wallet | null): void {
-    const isNew = client !== this.#client;
+    const [before, isNewClient] = [this.#wallet, client !== this.#client];
     this.#client = client;
     this.#wallet = wallet;
-    if (isNew) void this.#readLive(client);
+    const isOther = before?.address !== wallet?.address;
+    // Requests may name the wallet before alone, and their states are those of its answers.
+    if (isOther && before !== null) this.#clear();
+    if (isOther || isNewClient) void this.#readLive(client);
+  }
+
+  #clear(): void {
+    for (const { row } of this.#received.splice(0)) row.remove();
+    this.showRefused(this.#isRefused);
   }
 
   heard({ tsMs, body, terms }: RfqEvent): void {
@@ -88,14 +98,17 @@ export class InboxView {
     this.#add({ poolAddress, side, size: BigInt(body.size), taker, isAnonymous, rfqId, validUntil, tsMs });
   }
 
-  /** Requests of the key that were sent before the page was opened, and are live. */
+  /** Requests of the key that were sent before, are live, and that the wallet may answer. */
   async #readLive(client: OrderbookClient): Promise<void> {
     const { rfqs } = await client.rest.rfqs({ limit: String(KEPT) }).catch((error: unknown) => {
       console.warn('reading the requests failed', error);
       return { rfqs: [] };
     });
     if (client !== this.#client) return;
-    for (const rfq of rfqs.filter(isLive).reverse()) {
+    const address = this.#wallet?.address.toLowerCase();
+    const isForWallet = ({ makers }: (typeof rfqs)[number]): boolean =>
+      makers.length === 0 || makers.some((maker) => maker.toLowerCase() === address);
+    for (const rfq of rfqs.filter((each) => isLive(each) && isForWallet(each)).reverse()) {
       const { rfqId, poolAddress, side, size, taker, anonymous, validUntil, openedAt } = rfq;
       const shown = { taker: anonymous ? ZERO_ADDRESS : taker, isAnonymous: anonymous, tsMs: openedAt * 1000 };
       this.#add({ ...shown, poolAddress, side, size: BigInt(size), rfqId, validUntil });
@@ -157,6 +170,7 @@ export class InboxView {
 
   /** The key may not follow the requests of all takers, or may. */
   showRefused(isRefused: boolean): void {
+    this.#isRefused = isRefused;
     if (this.#received.length > 0) return;
     const text = isRefused
       ? 'This key does not see what takers ask for. Makers need one with the scope takers:all.'

@@ -43,6 +43,32 @@ await withPage(
         t.equal(await page.getAttribute('#connection', 'data-state'), 'OPEN');
       });
     });
+
+    await t.test('another wallet does not see what the one before was asked and answered', async (t) => {
+      await inPage(t, browser, { service, options, pool: put }, async (page) => {
+        const validUntil = (await chain.now()) + 600;
+        await maker.openRfq(put, 8n * ONE, validUntil);
+        await until(page, '#requests-rows', 'wants to buy 8.00');
+        await connect(page, MAKER);
+        await maker.openRfq(put, 7n * ONE, validUntil, { makers: [own] });
+        await until(page, '#requests-rows', 'wants to buy 7.00');
+        const row = page.locator('#requests-rows tr', { hasText: 'wants to buy 8.00' });
+        await row.locator('input').fill('0.2');
+        await row.getByRole('button', { name: 'Answer' }).click();
+        await row.filter({ hasText: 'yours is number 1 of 1' }).waitFor();
+
+        await connect(page, STRANGER);
+        await row.filter({ hasText: '1 quote' }).waitFor();
+        t.notMatch(await received(page), /yours is|wants to buy 7\.00/);
+        await connect(page, MAKER);
+        await row.filter({ hasText: 'yours is number 1 of 1' }).waitFor();
+        await until(page, '#requests-rows', 'wants to buy 7.00');
+        await page.click('#wallet');
+        await page.click('#wallets-leave');
+        await row.filter({ hasText: '1 quote' }).waitFor();
+        t.notMatch(await received(page), /yours is|wants to buy 7\.00/);
+      });
+    });
   },
   { tierQuotas: { ...tierQuotas, free } },
 );
