@@ -3,6 +3,7 @@ import {
   type OptionBalances,
   type OrderbookClient,
   type Pool,
+  type QuoteEvent,
   signRestore,
   signWithdrawal,
 } from 'quotebook/client';
@@ -17,9 +18,10 @@ import type { ServerClock } from './server-clock.js';
 import { type Trade, tradesOf } from './trades-view.js';
 import { isSameAddress, pendingText, problemText, type Wallet } from './wallet.js';
 
-/** How often balances and positions are read anew; quotes are read as well whenever one of the wallet's changes. */
+/** How often all is read anew; quotes are read as well whenever one of the wallet's changes. */
 const READ_EVERY_MS = 10_000;
-const QUOTES_AFTER_MS = 300;
+/** A bot may change quotes of the wallet all the time: a read takes up to three of the requests of the page's key. */
+const QUOTES_AFTER_MS = 1_000;
 /** The server's positions are older than a trade for at most its `balanceCacheMs`, which is 2,000 ms unless it is set. */
 const POSITIONS_AFTER_MS = 2_500;
 /** Of the wallet's own, the newest. */
@@ -52,7 +54,8 @@ export class AccountView {
   #isBusy = false;
   /** Pools with quotes of the wallet, when they were read last. */
   #quotedPools: ReadonlySet<string> = new Set();
-  readonly #refreshSoon = throttled(() => void this.refresh(), QUOTES_AFTER_MS);
+  readonly #readQuotesSoon = throttled(() => void this.#readQuotes(), QUOTES_AFTER_MS);
+  readonly #readHoldingsSoon = throttled(() => void this.#readHoldings(), POSITIONS_AFTER_MS);
 
   constructor(parts: AccountParts) {
     this.#parts = parts;
@@ -77,7 +80,11 @@ export class AccountView {
 
   /** Reads everything of the wallet again. */
   async refresh(): Promise<void> {
-    await Promise.all([this.#readQuotes(), this.#readPositions(), this.#readBalances()]);
+    await Promise.all([this.#readQuotes(), this.#readHoldings()]);
+  }
+
+  async #readHoldings(): Promise<void> {
+    await Promise.all([this.#readPositions(), this.#readBalances()]);
   }
 
   /** The wallet has sent a transaction: reads everything again, and once more when the server knows the position. */
@@ -93,10 +100,11 @@ export class AccountView {
     return this.#quotedPools.has(poolAddress);
   }
 
-  /** A quote of some provider has changed. */
-  heard(provider: string): void {
-    if (provider.toLowerCase() !== this.#wallet?.address.toLowerCase()) return;
-    this.#refreshSoon();
+  /** A quote of some provider has changed. Only a fill, and a reorg that undoes one, change what the provider holds. */
+  heard({ type, body: { provider } }: Pick<QuoteEvent, 'type' | 'body'>): void {
+    if (this.#wallet === null || !isSameAddress(provider, this.#wallet.address)) return;
+    this.#readQuotesSoon();
+    if (type === 'FILL_QUOTE' || type === 'UNDO_QUOTE') this.#readHoldingsSoon();
   }
 
   async #readQuotes(): Promise<void> {
@@ -396,7 +404,7 @@ function holdingsOf(trades: readonly Trade[], wallet: string): ReadonlyMap<strin
   return holdings;
 }
 
-/** What one transaction cancels each. */
+/** Quotes that one transaction each cancels. */
 function parts(quotes: readonly OwnQuote[]): { readonly poolAddress: Hex; readonly ids: readonly Hex[] }[] {
   const byPool = new Map<Hex, Hex[]>();
   for (const { poolAddress, quoteId } of quotes) {

@@ -399,7 +399,7 @@ export class Session {
       }
       // A fill may be among what a reorg took back.
       if (event.type === 'UNDO_QUOTE') this.#reviseTrades();
-      this.#account.heard(event.body.provider);
+      this.#account.heard(event);
       if (this.#wallet !== null) this.#notices.heard(event, this.#wallet.address);
       this.#rfqs.heard(event.body.poolAddress);
       this.#seek(event.body.poolAddress, client);

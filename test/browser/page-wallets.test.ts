@@ -69,6 +69,31 @@ await withPage(
         t.notMatch(await received(page), /yours is|wants to buy 7\.00/);
       });
     });
+
+    await t.test("a bot at the wallet's address that changes its quotes costs the page's key little", async (t) => {
+      await inPage(t, browser, { service, options, pool: put }, async (page) => {
+        const isOfHoldings = (url: string): boolean => new URL(url).pathname.startsWith('/account/');
+        await maker.ask(put, ONE / 4n, 5n * ONE);
+        await connect(page, MAKER);
+        await until(page, '#balances-rows', 'USDC');
+        await until(page, '#quotes-rows', '5.00');
+        // All is read anew every 10 s: a fill is not left to that.
+        const afterFill = page.waitForRequest((request) => isOfHoldings(request.url()), { timeout: 6_000 });
+        await maker.fill(put, ONE / 4n);
+        await afterFill;
+        await until(page, '#quotes-rows', '4.75');
+        const read: string[] = [];
+        page.on('request', (request) => read.push(request.url()));
+        for (let size = 11n; size <= 44n; size += 11n) {
+          await maker.ask(put, ONE / 4n, size * ONE);
+          await until(page, '#quotes-rows', `${size}.00`);
+        }
+        t.ok(
+          read.filter(isOfHoldings).length <= 4,
+          'balances and positions, at most twice for the time that has passed',
+        );
+      });
+    });
   },
   { tierQuotas: { ...tierQuotas, free } },
 );
