@@ -105,6 +105,7 @@ export class ChainView {
   readonly #pairs: Choices;
   readonly #expiries: Choices;
   readonly #all = byId('all-expiries');
+  readonly #boxes = new Map<string, HTMLInputElement>();
   /** Null: those that the window has room for. */
   #chosenColumns: ReadonlySet<string> | null = storedColumns();
   #columns: readonly Column[] = [];
@@ -160,6 +161,7 @@ export class ChainView {
     this.#pairs.show(pairs, this.#pair);
     this.#expiries.show(expiries, this.#showsAll ? undefined : this.#expiry);
     this.#all.setAttribute('aria-pressed', String(this.#showsAll));
+    for (const [name, box] of this.#boxes) box.checked = this.#isShown(name);
     this.#build(ofPair, this.#showsAll || this.#expiry === undefined ? expiries : [this.#expiry]);
     for (const half of this.#halves) this.#drawHalf(half);
     const [first] = ofPair;
@@ -174,7 +176,7 @@ export class ChainView {
   #chooser(name: string, label: string): HTMLElement {
     const box = create('input');
     box.type = 'checkbox';
-    box.checked = this.#isShown(name);
+    this.#boxes.set(name, box);
     box.addEventListener('change', () => {
       const shown = CHOICES.map(([each]) => each).filter((each) => (each === name ? box.checked : this.#isShown(each)));
       this.#chosenColumns = new Set(shown);

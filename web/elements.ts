@@ -61,12 +61,17 @@ export function hold(button: Element, isHeld: boolean): void {
 /** A button of a row: its text, and what it does. */
 export type Action = readonly [label: string, act: () => void];
 
-/** A row of texts with buttons in its last cell. `key` keeps the keyboard focus on a button when rows are drawn anew. */
+/**
+ * A row of texts. `actions`: buttons of its last cell, in a table that has such a column. `key` keeps the keyboard focus
+ * on a button when rows are drawn anew.
+ */
 export function tableRow(
   key: string,
   cells: readonly (string | Node)[],
-  actions: readonly Action[] = [],
+  actions?: readonly Action[],
 ): HTMLTableRowElement {
+  const row = create('tr', '', ...cells.map((cell) => create('td', '', cell)));
+  if (actions === undefined) return row;
   const about = cells.slice(0, 2).map((cell) => (typeof cell === 'string' ? cell : cell.textContent));
   const buttons = actions.map(([label, act]) => {
     const button = create('button', '', label);
@@ -77,7 +82,8 @@ export function tableRow(
     button.addEventListener('click', act);
     return button;
   });
-  return create('tr', '', ...cells.map((cell) => create('td', '', cell)), create('td', 'act', ...buttons));
+  row.append(create('td', 'act', ...buttons));
+  return row;
 }
 
 /** Replaces a table's rows; without any it shows what to do next. */

@@ -12,7 +12,7 @@ export class KeyDialog {
     this.#dialog.addEventListener('close', () => {
       const apiKey = this.#input.value.trim();
       this.#input.value = '';
-      // Escape closes it, too, and gives none.
+      // Escape and "Close" close it, too, and give none.
       if (apiKey === '' || this.#dialog.returnValue !== GIVEN) return;
       storeText(STORED_AS, apiKey, 'TAB');
       onKey(apiKey);

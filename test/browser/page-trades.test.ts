@@ -50,6 +50,9 @@ await withPage(async ({ browser, service, maker, call, put }) => {
       const [ofPut, ofCall] = ['1600 Pbought32.00 $32.000.50', '1600 Cbought0.05000 $90.000.25'];
       await until(page, '#trades-rows', '$90.00');
       t.strictSame(await listed(2), [ofPut, ofCall]);
+      const cells = (row: string): Promise<number> => page.locator(`#trades ${row}`).locator('th, td').count();
+      t.equal(await cells('thead tr'), 6);
+      t.equal(await cells('tbody tr:first-child'), 6, 'no row has a cell without a text');
       await page.click('#trades-filter button:has-text("This option")');
       t.strictSame(await listed(1), [ofCall]);
       await page.click('#trades-filter button:has-text("Mine")');
@@ -168,6 +171,12 @@ await withPage(async ({ browser, service, maker, call, put }) => {
           t.match(await page.textContent(`#${id}`), /^block \d+, \d+ (s|min) old$/);
         const seq = Number(/\d+/.exec((await page.textContent('#feed')) ?? '')?.[0]);
         t.equal(seq, service.engine.seq);
+        const ofAnotherBook = await page.evaluate((poolAddress) => {
+          document.querySelector<HTMLElement>(`td[data-side=ask] [data-pool="${poolAddress}"]`)?.click();
+          return document.querySelector('#feed')?.textContent;
+        }, put.poolAddress);
+        t.match(ofAnotherBook, /^event \d+, \d+ ms$/, 'until a heartbeat has its hash');
+        await until(page, '#feed', ', verified');
       });
     },
   );

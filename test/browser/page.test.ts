@@ -192,6 +192,23 @@ await withPage(async ({ browser, service, maker, call, put }) => {
     });
   });
 
+  await t.test('the boxes of the columns follow the width of the window, until one is chosen', async (t) => {
+    await inPage(t, browser, { service, options: { viewport: DESKTOP }, pool: call }, async (page) => {
+      await page.click('header summary');
+      await page.click('details summary:has-text("Columns")');
+      const checked = (): Promise<string[]> => page.locator('#columns label:has(input:checked)').allTextContents();
+      t.equal((await checked()).length, 7);
+      await page.setViewportSize({ width: 1000, height: 1000 });
+      await page.waitForFunction(() => document.querySelectorAll('#columns input:checked').length === 1);
+      t.strictSame(await checked(), [' Sizes']);
+      await page.check('#columns label:has-text("Delta") input');
+      await page.setViewportSize(DESKTOP);
+      await page.waitForFunction(() => innerWidth === 1440);
+      t.strictSame(await checked(), [' Sizes', ' Delta']);
+      t.equal(await page.locator('#chain-table thead th', { hasText: 'Mark' }).count(), 0);
+    });
+  });
+
   await t.test('a browser that keeps nothing shows the page all the same, and what is chosen counts', async (t) => {
     await inPage(t, browser, { service, options: { viewport: DESKTOP, timezoneId: 'Asia/Tokyo' } }, async (page) => {
       // As where its user forbids the page to keep anything.
@@ -268,6 +285,15 @@ await withPage(async ({ browser, service, maker, call, put }) => {
       await page.fill('#key', 'half a k');
       await page.press('#key', 'Escape');
       t.equal(await page.evaluate(() => sessionStorage.length), 0, 'a dialog that is left gives no key');
+      await page.click('header summary');
+      for (const typed of ['', 'half a k']) {
+        await page.click('#change-key');
+        await page.fill('#key', typed);
+        await page.click('#connect button:has-text("Close")');
+        await page.waitForSelector('#connect', { state: 'hidden' });
+        t.equal(await page.evaluate(() => sessionStorage.length), 0);
+      }
+      await page.click('header summary', { force: true });
       await until(page, '#chain-rows', 'If it asks for an API key, give one under “Settings”.');
       await page.click('header summary');
       await page.click('#change-key');
