@@ -10,7 +10,7 @@ import t from 'tap';
 const TOGETHER = [
   ...['api-docs', 'app', 'auth', 'chain', 'cli', 'client', 'config', 'e2e', 'engine', 'feed', 'http', 'market'],
   ...['metrics', 'net', 'past', 'quota', 'rfq', 'system', 'trading', 'wire', 'ws'],
-  ...['abi', 'contracts', 'dev', 'follow', 'options', 'publish', 'rpc', 'wallet'].map((folder) => `chain/${folder}`),
+  ...['contracts', 'dev', 'follow', 'options', 'publish', 'rpc', 'wallet'].map((folder) => `chain/${folder}`),
   ...['codec', 'disk', 'format', 'log', 'recovery', 'snapshot'].map((folder) => `persistence/${folder}`),
   ...['client/trading', 'net/node'],
 ];

@@ -216,7 +216,7 @@ t.test('the list is filtered by the symbols of every deployment and by those of 
   t.match([status, JSON.parse(text)], [400, [refused]]);
 });
 
-t.test('a chain that does not answer is 503, to be tried again', async (t) => {
+t.test('POST /pools: a chain that does not answer is 503, to be tried again', async (t) => {
   const deployments: PoolDeployments = {
     refusal: () => null,
     deploy: () => Promise.resolve({ type: 'CHAIN_UNREACHABLE' }),
@@ -234,7 +234,7 @@ t.test('nothing is deployed that could not be listed', async (t) => {
   t.strictSame(deployments.asked, []);
 });
 
-t.test('what nobody pays for now is refused, and says when to come again', (t) => {
+t.test('POST /pools: what nobody pays for now is refused, and says when to come again', (t) => {
   const routesOf = (refusal: GasRefusal) => {
     const deployments: PoolDeployments = { refusal: () => null, deploy: () => Promise.resolve(refusal) };
     return poolRoutes(noPools, deployments, symbols, limits);
@@ -282,7 +282,7 @@ t.test('without a wallet the missing setting is named', async (t) => {
   t.match(text, 'walletKey');
 });
 
-t.test('a chain that does not answer is 503, to be tried again', async (t) => {
+t.test('POST /pool/settle: a chain that does not answer is 503, to be tried again', async (t) => {
   const settlements: Settlements = { ...answering([]), settle: () => Promise.resolve({ type: 'CHAIN_UNREACHABLE' }) };
   const routes = [...settlementRoutes(settlements, settlementSymbols, settlementLimits)];
   const { status, headers } = await ask(routes, requestOf('POST', '/pool/settle', [settledOption]));
@@ -315,7 +315,7 @@ t.test('a parameter is refused, and nothing is settled: there is no dry run here
   ]);
 });
 
-t.test('what nobody pays for now is refused, and says when to come again', (t) => {
+t.test('POST /pool/settle: what nobody pays for now is refused, and says when to come again', (t) => {
   const routesOf = (refusal: GasRefusal) => [
     ...settlementRoutes(
       { ...answering([]), settle: () => Promise.resolve(refusal) },

@@ -42,7 +42,7 @@ t.test('the same query of another path, and another query of the same, have answ
     for (const [path, query] of targets) t.equal(askRemembered(answers, path, query, 1, 'new'), path + query);
 });
 
-t.test('all is forgotten with the next record', async (t) => {
+t.test('with the next record every answer is forgotten', async (t) => {
   const answers = new ResponseCache(1000);
   for (let i = 0; i < 3; i++) askRemembered(answers, '/a', '', 1, 'old');
   t.equal(askRemembered(answers, '/a', '', 1, 'new'), 'old');
@@ -124,7 +124,7 @@ t.test('other orders make another list, whatever the last one is', async (t) => 
   t.equal(want(lists, [two, three], 1, 'new'), 'two', 'it takes the place of the one with the same end');
 });
 
-t.test('all is forgotten with the next record', async (t) => {
+t.test('with the next record every list is forgotten', async (t) => {
   const lists = new WrittenLists(1000);
   for (let i = 0; i < 3; i++) want(lists, [one], 1, 'old');
   t.equal(want(lists, [one], 1, 'new'), 'old');
