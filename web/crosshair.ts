@@ -1,4 +1,4 @@
-/** What a chart has at the pointer: where the line is, as a share of the width, and what is written beside it. */
+/** Place of the line at the pointer, as a share of the chart's width, and the text beside it. */
 export interface Reading {
   readonly at: number;
   readonly text: string;

@@ -52,7 +52,7 @@ export class DepthView {
     this.#crosshair.draw();
   }
 
-  /** What can be traded at the price there or a better one. */
+  /** The size that can be traded at the price there or a better one. */
   #reading(at: number): Reading | null {
     if (this.#drawn === null) return null;
     const { bids, asks, digits, middle, reach } = this.#drawn;

@@ -119,7 +119,7 @@ export class Market {
     return this.usdOfToken(premiumToken(pool), premium);
   }
 
-  /** What a price of the wire is per contract, as US dollars; empty: not known. */
+  /** US dollars per contract of a price of the wire; empty: not known. */
   usdOfPrice(pool: Pool, price: bigint, side: 'bid' | 'ask'): string {
     return this.usdText(pool, premiumOf(pool, price, side));
   }
@@ -151,7 +151,7 @@ export class Market {
     return priceDigits(pool, bid === undefined && ask === undefined ? [price] : [bid, ask]);
   }
 
-  /** What a price of the wire is per contract, rounded against the taker, with the decimals of the pool. */
+  /** Premium per contract of a price of the wire, rounded against the taker, with the decimals of the pool. */
   priceText(pool: Pool, price: bigint, side: 'bid' | 'ask'): string {
     return premiumText(pool, price, side, this.digits(pool, price));
   }

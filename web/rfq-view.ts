@@ -355,7 +355,7 @@ export class RfqView {
     );
   }
 
-  /** What taking the best offers brings, and the button for that; empty: there are none. */
+  /** Shows what taking the best offers brings, with the button for that; without offers nothing. */
   #showCover(text: string, label: string): void {
     setText(byId('rfq-cover'), text);
     setText(this.#accept, label);

@@ -9,7 +9,7 @@ interface Shortcut {
   readonly tab?: Tab;
   /** What is pressed before; an id. */
   readonly press?: string;
-  /** What has the keyboard then; a selector. */
+  /** Selector of the element that has the keyboard then. */
   readonly focus?: string;
 }
 

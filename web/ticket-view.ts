@@ -49,7 +49,7 @@ export class TicketView {
   #timer: ReturnType<typeof setTimeout> | undefined;
   #lastAskedMs = -Infinity;
   #isBusy = false;
-  /** What became of the user's last step. */
+  /** Result of the user's last step. */
   #note = '';
   /** Why the terms cannot be read; empty: they can. */
   #problem = '';
