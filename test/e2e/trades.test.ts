@@ -48,8 +48,10 @@ async function onChain(): Promise<object[]> {
     .reverse();
 }
 
+/** None as long as a service that has just started reads those of before (503). */
 async function served(by = rest): Promise<TradesResult['trades']> {
-  return ((await by.get(`/trades?${about}`)).body as unknown as TradesResult).trades;
+  const { status, body } = await by.get(`/trades?${about}`);
+  return status === 200 ? (body as unknown as TradesResult).trades : [];
 }
 
 /** Those of the TRADES channel, put together as its messages say. */
