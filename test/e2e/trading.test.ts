@@ -10,7 +10,7 @@ import {
   type TradingWallet,
 } from 'quotebook/client/trading';
 import t, { type Test } from 'tap';
-import { createWalletClient, http } from 'viem';
+import { createWalletClient, custom, http, type Transport } from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';
 import { LONG, SHORT } from '../../src/chain/contracts/abi.js';
 import { tradedPoolAbi } from '../../src/client/trading/abi.js';
@@ -235,6 +235,51 @@ t.test('a fill that waits for a block too long names the transaction that may st
   const { pending, cause } = await interruptedFill(t, market.pool('WBTC', 30_000n, true), taker);
   t.equal(pending, secondHash());
   t.match(cause, { name: 'NotMinedError', hash: secondHash() });
+});
+
+/** Sends a transaction through it, and checks that the chain has that one and no other. */
+async function sendsOnce(t: Test, transport: Transport, amount: bigint): Promise<void> {
+  const account = privateKeyToAccount(market.taker.privateKey);
+  const wallet = createWalletClient({ account, chain: market.client.chain, transport });
+  const taker = new Trader({ client: connect(t), wallet, erc20Router: chain.contracts.erc20Router, timeouts });
+  const pool = quoted(market.pool('testWETH', 1900n, true));
+  const count = () => market.client.getTransactionCount({ address: taker.address });
+  const before = await count();
+  const { hash } = await taker.approve(pool, amount);
+  t.equal((await market.client.getTransaction({ hash })).nonce, before);
+  t.equal(await count(), before + 1);
+  t.equal((await taker.collateral(pool)).allowance, amount);
+}
+
+t.test('a transaction is waited for where the answer to its sending is lost', async (t) => {
+  const proxy = await RpcProxy.open(chain.rpcUrl);
+  t.teardown(() => proxy.close());
+  proxy.trick = ({ method }) => (method === 'eth_sendRawTransaction' ? 'CUT_AFTER' : 'PASS');
+  await sendsOnce(t, http(proxy.url, { retryCount: 0 }), 10n ** 20n);
+});
+
+t.test('a transaction is waited for where the node is asked twice, and refuses it as known', async (t) => {
+  const node = http(chain.rpcUrl)({ retryCount: 0 });
+  const request: typeof node.request = async (asked) => {
+    if (asked.method === 'eth_sendRawTransaction') await node.request(asked);
+    return node.request(asked);
+  };
+  await sendsOnce(t, custom({ request }, { retryCount: 0 }), 10n ** 20n + 1n);
+});
+
+t.test('a transaction that may have been sent is named, and one that the node refuses is not', async (t) => {
+  const proxy = await RpcProxy.open(chain.rpcUrl);
+  t.teardown(() => proxy.close());
+  const { erc20Router } = chain.contracts;
+  const short = { pollMs: 10, feedMs: 10_000, minedMs: 300 };
+  const wallet = walletOf(market.taker, proxy.url);
+  const taker = new Trader({ client: connect(t), wallet, erc20Router, timeouts: short });
+  const pool = quoted(market.pool('testWETH', 1900n, true));
+  proxy.trick = ({ method }) => (method === 'eth_sendRawTransaction' ? 'CUT' : 'PASS');
+  await t.rejects(taker.approve(pool, 10n ** 20n), { name: 'NotMinedError', hash: /^0x[0-9a-f]{64}$/ });
+  const refusal = { error: { code: -32_000, message: 'transaction type not supported' } };
+  proxy.trick = ({ method }) => (method === 'eth_sendRawTransaction' ? refusal : 'PASS');
+  await t.rejects(taker.approve(pool, 10n ** 20n), { name: 'ContractFunctionExecutionError' });
 });
 
 t.test('fills that the feed does not show in time are named beside what was filled', async (t) => {

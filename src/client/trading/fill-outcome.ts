@@ -40,7 +40,7 @@ export class FillInterruptedError extends Error implements FillProgress {
   readonly failed: readonly FailedFill[];
   readonly filled: bigint;
   readonly shortfall: bigint;
-  /** A transaction of this fill that was sent and may still be mined; null: the node has named none. */
+  /** A transaction of this fill that was sent, or may have been, and may still be mined; null: none that is known. */
   readonly pending: Hex | null;
 
   constructor({ fills, failed, filled, shortfall }: FillProgress, cause: unknown) {

@@ -6,12 +6,16 @@ import {
   type Client,
   ContractFunctionRevertedError,
   type Hex,
+  HttpRequestError,
+  keccak256,
+  TimeoutError,
+  TransactionNotFoundError,
   type TransactionReceipt,
   TransactionReceiptNotFoundError,
   type Transport,
   type WalletClient,
 } from 'viem';
-import { getCode, getTransactionReceipt, simulateContract, writeContract } from 'viem/actions';
+import { getCode, getTransaction, getTransactionReceipt, simulateContract, writeContract } from 'viem/actions';
 import type { ClientClock } from '../ports.js';
 import { ContractRefusedError, NoContractError, NotMinedError, RevertedError } from './errors.js';
 
@@ -70,7 +74,38 @@ export class Transactions {
       }),
     ]);
     if (code === undefined) throw new NoContractError(call.address);
-    return writeContract(wallet, request as Parameters<typeof writeContract>[1]);
+    return this.#write(request as Parameters<typeof writeContract>[1]);
+  }
+
+  /** An account that signs here knows its transaction's hash even if the node's answer is lost. */
+  async #write(request: Parameters<typeof writeContract>[1]): Promise<Hex> {
+    const { account } = this.wallet;
+    if (account.type !== 'local') return writeContract(this.wallet, request);
+    const hashes: Hex[] = [];
+    const signer: typeof account = {
+      ...account,
+      async signTransaction(...args: Parameters<typeof account.signTransaction>) {
+        const signed = await account.signTransaction(...args);
+        hashes.push(keccak256(signed));
+        return signed;
+      },
+    };
+    try {
+      return await writeContract(this.wallet, { ...request, account: signer });
+    } catch (error) {
+      const [hash] = hashes;
+      if (hash !== undefined && (await this.#mayBeSent(hash, error))) return hash;
+      throw error;
+    }
+  }
+
+  /** A node that is asked again refuses what it took the first time, such as for its nonce. */
+  async #mayBeSent(hash: Hex, error: unknown): Promise<boolean> {
+    if (isLost(error)) return true;
+    return getTransaction(this.wallet, { hash }).then(
+      () => true,
+      (unknown: unknown) => !(unknown instanceof TransactionNotFoundError),
+    );
   }
 
   /** viem's own waiting looks at new blocks only, and a local chain may make none after this one. */
@@ -90,6 +125,13 @@ export class Transactions {
       await new Promise<void>((resolve) => this.clock.after(pollMs, resolve));
     }
   }
+}
+
+/** The node may have taken the request. */
+function isLost(error: unknown): boolean {
+  const isOpen = (each: unknown): boolean =>
+    each instanceof TimeoutError || (each instanceof HttpRequestError && (each.status ?? 500) >= 500);
+  return error instanceof BaseError && error.walk(isOpen) !== null;
 }
 
 /** The contract's named error, or the error as it is where the node failed. */
