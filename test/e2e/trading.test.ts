@@ -343,7 +343,7 @@ t.test('a heartbeat names a block as read once the book has its events', async (
 t.test('a transaction that the feed does not show in time is reported with its hash', async (t) => {
   const client = connect(t);
   const pool = market.pool('WBTC', 32_000n, false);
-  const taker = trader(client, market.taker, notShown);
+  const taker = trader(client);
   const deaf = trader({ ...port(client), onHeartbeat: () => () => undefined }, market.taker, notShown);
   await taker.approve(quoted(pool), 2n ** 256n - 1n);
   const error = await deaf.approve(quoted(pool), 2n ** 256n - 1n).catch((reason: unknown) => reason);
