@@ -10,8 +10,8 @@ import type { StartScan } from '../persistence/recovery/recovery.js';
 import { ReplicaLog } from '../persistence/recovery/replica-log.js';
 import { ClusterError } from './connection.js';
 import { appendTerm, GroupPublisher } from './group-publisher.js';
-import { type CheckedGroup, LogFollower, type StreamPoint, StreamReader } from './log-follower.js';
-import { type LogStream, newTerm, type StreamMessage, type TermContent } from './log-stream.js';
+import { type CheckedGroup, LogFollower, type StreamPoint, StreamReader, takeThrough } from './log-follower.js';
+import { type LogStream, newTerm, type TermContent } from './log-stream.js';
 import { ReplicaEngine } from './replica-engine.js';
 import { ReplicatedJournal } from './replicated-journal.js';
 import type { SnapshotSource, StoredSnapshot } from './snapshot-store.js';
@@ -347,24 +347,11 @@ export async function readPoints(
   const points = new Map<number, StreamPoint>();
   const reader = new StreamReader(epoch, begin);
   let start = begin;
-  const take = (message: StreamMessage): boolean => {
-    if (reader.take(message).type === 'BROKEN') return false;
+  for await (const { type } of takeThrough(lastSeq, reader, stream, readMessages)) {
+    if (type === 'VOID') continue;
     const { group } = reader.at.point;
     if (group === begin.point.group) start = reader.at;
     else if (group > oldest && !points.has(group)) points.set(group, reader.at);
-    return true;
-  };
-  while (reader.at.seq < lastSeq) {
-    const { seq } = reader.at;
-    for (const message of await stream.read(seq + 1, readMessages)) {
-      if (message.seq !== reader.at.seq + 1 || !take(message)) break;
-    }
-    if (reader.at.seq > seq) continue;
-    // A replica that is behind, or has lost it: the stream's leader has the message, or nothing has.
-    const message = await stream.get(seq + 1);
-    if (message === null || !take(message)) {
-      throw new ClusterError('DAMAGED', `message ${seq + 1} of the log stream is missing or broken`);
-    }
   }
   return { points, start, lastGroup: reader.at.point.group };
 }

@@ -1,17 +1,16 @@
 import type { Engine } from '../engine/engine.js';
 import type { Clock, JournalRecord } from '../engine/ports.js';
-import type { EventHistory, PastEventsPage, TimedEvent } from '../feed/event-history.js';
-import { RecordReader } from '../persistence/codec/record-codec.js';
-import { frameEnd, FRAME_HEAD_BYTES, frameType, FrameType } from '../persistence/format/frame.js';
+import type { EventHistory } from '../feed/event-history.js';
 import { Deadline } from '../system/timers.js';
 import type { Logger } from '../persistence/disk/disk.js';
 import { createEngine } from '../persistence/recovery/replay.js';
 import type { ClusterLimits } from './engine-log.js';
 import { firstPoint, readGenesis } from './engine-log.js';
-import { type CheckedGroup, LogFollower, type StreamPoint, StreamReader } from './log-follower.js';
+import { type CheckedGroup, LogFollower, type StreamPoint } from './log-follower.js';
 import type { LogStream } from './log-stream.js';
 import { ReplicaEngine } from './replica-engine.js';
 import type { SnapshotSource } from './snapshot-store.js';
+import { StreamHistory } from './stream-history.js';
 
 export interface GatewayReplicaOptions {
   readonly stream: LogStream;
@@ -34,9 +33,6 @@ interface Waiter {
   readonly shown: Promise<void>;
 }
 
-/** Groups between two places that are remembered of the stream. */
-const GROUPS_PER_PLACE = 64;
-
 /** A gateway's copy of the book: it holds what is committed, and nothing else. */
 export class GatewayReplica {
   readonly engine: Engine;
@@ -46,8 +42,6 @@ export class GatewayReplica {
   readonly #listeners: RecordsListener[] = [];
   readonly #options: GatewayReplicaOptions;
   readonly #epochBytes: Buffer;
-  /** Rising; the first is the beginning of the log. */
-  readonly #places: StreamPoint[];
   readonly #waiters = new Set<Waiter>();
   /** Of `showsEvent`, under way. */
   #eventWaits = 0;
@@ -73,8 +67,6 @@ export class GatewayReplica {
     this.#epochBytes = epoch;
     this.#options = options;
     this.#replica = new ReplicaEngine(engine);
-    const first = firstPoint(epoch);
-    this.#places = at.seq === first.seq ? [first] : [first, at];
     this.#follower = new LogFollower(stream, {
       epoch,
       after: at,
@@ -128,21 +120,14 @@ export class GatewayReplica {
     this.#follower.stop();
   }
 
-  /** Events of the log, read from the stream, for readers who missed more than is kept in memory. */
+  /** Events of the log, for readers who missed more than is kept in memory. */
   history(): EventHistory {
-    return {
-      since: 0,
-      read: (afterSeq, limit, throughIndex) => this.#readEvents(afterSeq, limit, throughIndex),
-      readSince: (sinceMs, throughIndex) => this.#readSince(sinceMs, throughIndex),
-    };
+    const { stream, limits } = this.#options;
+    return new StreamHistory({ stream, epoch: this.#epochBytes, limits, at: () => this.at });
   }
 
   #apply(group: CheckedGroup): void {
     const records = this.#replica.apply(group);
-    const { message, after } = group;
-    if (after.group % GROUPS_PER_PLACE === 0) {
-      this.#places.push({ seq: message.seq, term: message.term, point: after });
-    }
     if (records.length === 0) return;
     for (const listener of this.#listeners) listener(records);
     for (const waiter of this.#waiters) {
@@ -158,47 +143,6 @@ export class GatewayReplica {
     const waiter = { isShown, resolve, shown };
     this.#waiters.add(waiter);
     return waiter;
-  }
-
-  async #readEvents(afterSeq: number, limit: number, throughIndex: number): Promise<PastEventsPage> {
-    const start = this.#places.findLast(({ point }) => point.seq <= afterSeq) ?? this.#places[0];
-    const read: TimedEvent[] = [];
-    if (start === undefined) return read;
-    for await (const events of this.#eventsFrom(start, throughIndex)) {
-      read.push(...events.filter(({ event }) => event.seq > afterSeq));
-      if (read.length >= limit) break;
-    }
-    return read.slice(0, limit);
-  }
-
-  async *#readSince(sinceMs: number, throughIndex: number): AsyncGenerator<readonly TimedEvent[]> {
-    const [beginning] = this.#places;
-    if (beginning === undefined) return;
-    for await (const events of this.#eventsFrom(beginning, throughIndex)) {
-      yield events.filter(({ tsMs }) => tsMs >= sinceMs);
-    }
-  }
-
-  /** Events that this replica applied, group by group; each group is checked again as it was the first time. */
-  async *#eventsFrom(start: StreamPoint, throughIndex: number): AsyncGenerator<readonly TimedEvent[]> {
-    const { stream, limits } = this.#options;
-    const reader = new StreamReader(this.#epochBytes, start);
-    const records = new RecordReader();
-    while (reader.at.point.index < throughIndex) {
-      const { seq } = reader.at;
-      for (const message of await stream.read(seq + 1, limits.clusterReadMessages)) {
-        if (message.seq !== reader.at.seq + 1) break;
-        const taken = reader.take(message);
-        if (taken.type === 'BROKEN') break;
-        if (taken.type === 'GROUP') yield eventsOf(taken.group, records);
-      }
-      if (reader.at.seq > seq) continue;
-      const message = await stream.get(seq + 1);
-      const taken = message === null ? null : reader.take(message);
-      if (taken === null || taken.type === 'BROKEN')
-        throw new Error(`message ${seq + 1} of the log stream cannot be read`);
-      if (taken.type === 'GROUP') yield eventsOf(taken.group, records);
-    }
   }
 }
 
@@ -224,17 +168,4 @@ async function beginning(
     }
   }
   return first;
-}
-
-function eventsOf({ message: { bytes }, framesAt }: CheckedGroup, reader: RecordReader): TimedEvent[] {
-  const timed: TimedEvent[] = [];
-  for (let at = framesAt; at < bytes.length;) {
-    const end = frameEnd(bytes, at);
-    if (frameType(bytes, at) === FrameType.record) {
-      const { stamp, events } = reader.read(bytes.subarray(at + FRAME_HEAD_BYTES, end));
-      for (const event of events) timed.push({ event, tsMs: stamp.tsMs });
-    }
-    at = end;
-  }
-  return timed;
 }

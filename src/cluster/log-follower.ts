@@ -4,7 +4,14 @@ import { FILE_FORMAT, type LogPoint, readSegmentHeader } from '../persistence/fo
 import { readGroup } from '../persistence/log/segment-reader.js';
 import { pause } from '../system/timers.js';
 import { ClusterError } from './connection.js';
-import type { GroupMessage, LogStream, StreamMessage, TermMessage } from './log-stream.js';
+import {
+  type GroupMessage,
+  type LogStream,
+  messageAt,
+  messagesFrom,
+  type StreamMessage,
+  type TermMessage,
+} from './log-stream.js';
 
 /** How far a member has read the stream. */
 export interface StreamPoint {
@@ -87,6 +94,26 @@ export class StreamReader {
           `${FILE_FORMAT}: upgrade this member before the leader`,
       );
     }
+  }
+}
+
+/**
+ * Has the reader take every message behind its place up to that sequence, which the stream has. Throws ClusterError:
+ * DAMAGED where one is missing or broken, FOREIGN, NEWER_FORMAT.
+ */
+export async function* takeThrough(
+  lastSeq: number,
+  reader: StreamReader,
+  stream: LogStream,
+  readMessages: number,
+): AsyncGenerator<Exclude<Taken, { readonly type: 'BROKEN' }>> {
+  for await (const message of messagesFrom(stream, reader.at.seq + 1, lastSeq, readMessages)) {
+    let taken = reader.take(message);
+    if (taken.type === 'BROKEN') taken = reader.take(await messageAt(stream, message.seq));
+    if (taken.type === 'BROKEN') {
+      throw new ClusterError('DAMAGED', `message ${message.seq} of the log stream is broken`);
+    }
+    yield taken;
   }
 }
 

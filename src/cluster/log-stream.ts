@@ -98,6 +98,36 @@ export interface LogStream {
   subscribe(listener: (message: StreamMessage) => void, onFault: (error: Error) => void): () => void;
 }
 
+/** From the stream's own leader. Throws ClusterError DAMAGED where it is not there. */
+export async function messageAt(stream: LogStream, seq: number): Promise<StreamMessage> {
+  const message = await stream.get(seq);
+  if (message === null) throw new ClusterError('DAMAGED', `message ${seq} of the log stream is missing`);
+  return message;
+}
+
+/**
+ * All messages from one sequence to another, which the stream has. They come from any replica, `readMessages` at a time;
+ * what a replica lacks, because it is behind or has lost it, comes from the stream's leader. Throws as `messageAt`.
+ */
+export async function* messagesFrom(
+  stream: LogStream,
+  firstSeq: number,
+  lastSeq: number,
+  readMessages: number,
+): AsyncGenerator<StreamMessage> {
+  for (let next = firstSeq; next <= lastSeq;) {
+    const from = next;
+    for (const message of await stream.read(next, readMessages)) {
+      if (message.seq !== next || next > lastSeq) break;
+      next += 1;
+      yield message;
+    }
+    if (next > from) continue;
+    next += 1;
+    yield await messageAt(stream, from);
+  }
+}
+
 const HEADER = {
   format: 'Qb-Format',
   deployment: 'Qb-Deployment',
@@ -286,4 +316,4 @@ export class NatsLogStream implements LogStream {
 }
 
 /** Most bytes that the headers of a message take. */
-export const HEADER_ROOM_BYTES = 1024;
+const HEADER_ROOM_BYTES = 1024;

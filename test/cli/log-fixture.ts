@@ -1,4 +1,4 @@
-import type { Rfq } from '../../src/engine/command.js';
+import type { Command, Rfq } from '../../src/engine/command.js';
 import type { Hex } from '../../src/engine/quote.js';
 import { EngineTime, Sequencer } from '../../src/engine/sequencer.js';
 import { openNodeDisk } from '../../src/persistence/disk/node-disk.js';
@@ -8,14 +8,28 @@ import { systemClock, systemRandom } from '../../src/system/clock.js';
 
 const silent = { info: () => undefined, warn: () => undefined, error: () => undefined };
 
+export interface LogFixtureOptions {
+  /** The command of the record with that number; by default one that holds the text `"note":n`. */
+  readonly recordOf?: (n: number) => Command;
+  /** Engine time then, Unix seconds, from where it goes on; null: it stands still. */
+  readonly startSeconds?: number | null;
+}
+
+const ADDRESS: Hex = `0x${'ab'.repeat(20)}`;
+
+const noteOf = (n: number): Command => {
+  const rfq: Rfq = { poolAddress: ADDRESS, side: 'ask', size: 1n, taker: ADDRESS, body: `{"note":${n}}` };
+  return { type: 'PUBLISH_RFQ', rfq };
+};
+
 /**
  * Leaves a closed log of `records` records in a directory, in groups of `groupRecords`, and says how its engine stood.
- * The record with number n holds the text `"note":n`.
  */
 export async function logIn(
   directory: string,
   records: number,
   groupRecords = records,
+  { recordOf = noteOf, startSeconds = null }: LogFixtureOptions = {},
 ): Promise<{ index: number; stateHash: string }> {
   const fail = (error: unknown): never => {
     throw error;
@@ -51,11 +65,10 @@ export async function logIn(
   });
   const { engine, journal } = log;
   const time = new EngineTime(systemClock, engine.tsMs);
+  if (startSeconds !== null) time.observe(startSeconds);
   const sequencer = new Sequencer({ engine, journal, time, expiredAtOnce: Infinity, onFault: fail });
-  const address: Hex = `0x${'ab'.repeat(20)}`;
   for (let n = 1; n <= records; n++) {
-    const rfq: Rfq = { poolAddress: address, side: 'ask', size: 1n, taker: address, body: `{"note":${n}}` };
-    sequencer.submit({ type: 'PUBLISH_RFQ', rfq });
+    sequencer.submit(recordOf(n));
     if (n % groupRecords === 0) await journal.flush();
   }
   await journal.flush();

@@ -6,6 +6,7 @@ import { StreamReader } from '../../src/cluster/log-follower.js';
 import type { StreamMessage } from '../../src/cluster/log-stream.js';
 import type { CancelTimer, Clock, JournalRecord } from '../../src/engine/ports.js';
 import { EngineTime, Sequencer } from '../../src/engine/sequencer.js';
+import type { PastEventsPage, TimedEvent } from '../../src/feed/event-history.js';
 import { RecordReader } from '../../src/persistence/codec/record-codec.js';
 import { FrameType, readFrame } from '../../src/persistence/format/frame.js';
 import { firstChain } from '../../src/persistence/format/header.js';
@@ -35,6 +36,9 @@ const RENEW_MS = 1_000;
 const POLL_MS = 250;
 const RESTART_MS = 300;
 const MEMBERS = 2;
+/** Of a gateway, from the stream, and how many events it asks for. */
+const PAST_READS = 1;
+const PAGE_EVENTS = 20;
 
 /** Time as one process sees it: it ends with the process, and stands still while that is frozen. */
 class ProcessClock implements Clock {
@@ -170,11 +174,22 @@ function said({ stamp, command, events }: JournalRecord): string {
   return canonicalText([stamp, command, told]);
 }
 
-/** What the stream holds for its readers, by record. */
-function contentOf(messages: readonly StreamMessage[]): Promises {
+/** What the stream holds for its readers. */
+interface StreamContent {
+  readonly records: Promises;
+  readonly events: readonly EventStamp[];
+}
+
+interface EventStamp {
+  readonly seq: number;
+  readonly tsMs: number;
+}
+
+function contentOf(messages: readonly StreamMessage[]): StreamContent {
   const [first] = messages;
-  const records = new RecordReader();
-  const content: Promises = new Map();
+  const recordReader = new RecordReader();
+  const records: Promises = new Map();
+  const events: EventStamp[] = [];
   if (first?.type !== 'TERM') throw new Error('the stream does not begin with a TERM');
   const epoch = Buffer.from(first.content.epoch, 'hex');
   const beginning = { seq: 0, term: 0, point: { index: 0, seq: 0, group: 0, chain: firstChain(epoch) } };
@@ -188,13 +203,20 @@ function contentOf(messages: readonly StreamMessage[]): Promises {
       const frame = readFrame(bytes, at);
       if (typeof frame === 'string') throw new Error(frame);
       if (frame.type === FrameType.record) {
-        const record = records.read(frame.payload);
-        content.set(record.stamp.index, said(record));
+        const record = recordReader.read(frame.payload);
+        const { index, tsMs } = record.stamp;
+        records.set(index, said(record));
+        for (const { seq } of record.events) events.push({ seq, tsMs });
       }
       at = frame.end;
     }
   }
-  return content;
+  return { records, events };
+}
+
+function stampsOf(past: PastEventsPage): EventStamp[] {
+  if (past === null || past === 'BUSY') throw new Error('the stream has the whole past');
+  return past.map(({ event: { seq }, tsMs }) => ({ seq, tsMs }));
 }
 
 /** Two engines and a gateway around one stream, in simulated time. */
@@ -294,14 +316,53 @@ class ClusterWorld {
       if (hashes.size !== 1) throw new Error('the engines and the gateway have come to different states');
       const [engine] = engines;
       if (engine === undefined) break;
-      const content = contentOf(this.stream.messages);
-      const lost = [...this.promised].filter(([index, promised]) => content.get(index) !== promised);
+      const { records, events } = contentOf(this.stream.messages);
+      const lost = [...this.promised].filter(([index, promised]) => records.get(index) !== promised);
       if (lost.length > 0)
         throw new Error(`${lost.length} acknowledged records are lost, the first is ${lost[0]?.[0]}`);
-      if (content.size !== engine.index) throw new Error('the stream has a gap');
+      if (records.size !== engine.index) throw new Error('the stream has a gap');
+      await this.#readPast(this.#gateway, events);
       return { stateHash: engine.stateHash(), records: engine.index };
     }
     throw new Error('no engine leads, or one does not catch up');
+  }
+
+  /** The gateway reads the past from some places, from replicas that have holes and flipped bits. */
+  async #readPast(gateway: GatewayReplica, events: readonly EventStamp[]): Promise<void> {
+    const { index } = gateway.engine;
+    const history = gateway.history();
+    this.stream.troubles = { ...NO_TROUBLES, lostDelivery: 0.2, flippedBit: 0.05 };
+    for (let n = 0; n < PAST_READS; n += 1) {
+      const from = this.random.below(events.length);
+      const [{ seq: afterSeq, tsMs: sinceMs } = { seq: 0, tsMs: 0 }] = events.slice(from);
+      const page = await this.#answered(() => history.read(afterSeq, PAGE_EVENTS, index));
+      compareStamps(stampsOf(page), events.slice(from + 1, from + 1 + PAGE_EVENTS));
+      const since = await this.#answered(async () => {
+        const read: TimedEvent[] = [];
+        for await (const part of history.readSince(sinceMs, index)) read.push(...part);
+        return read;
+      });
+      compareStamps(
+        stampsOf(since),
+        events.filter(({ tsMs }) => tsMs >= sinceMs),
+      );
+    }
+    this.stream.troubles = NO_TROUBLES;
+  }
+
+  /** Resolves as `ask` does, for which time passes; asks again where an answer is lost. */
+  async #answered<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
+    for (;;) {
+      const asked = { isOver: false };
+      const answer = ask().finally(() => (asked.isOver = true));
+      answer.catch(() => undefined);
+      while (!asked.isOver) await this.clock.advance(5);
+      try {
+        return await answer;
+      } catch (error) {
+        if (!isPassing(error as Error)) throw error;
+      }
+    }
   }
 
   #fail(error: Error): void {
@@ -360,6 +421,11 @@ class ClusterWorld {
     this.#disks[place]?.crash(crash);
     this.#lives[place] = null;
   }
+}
+
+function compareStamps(found: readonly EventStamp[], expected: readonly EventStamp[]): void {
+  if (canonicalText(found) === canonicalText(expected)) return;
+  throw new Error(`the past read from the stream is not its content: it has ${canonicalText(found.slice(0, 3))}`);
 }
 
 /** No answer in time: the process ends, and comes back. */

@@ -1,63 +1,16 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
 import t, { type Test } from 'tap';
 import { EngineLog } from '../../src/cluster/engine-log.js';
 import { GatewayReplica } from '../../src/cluster/gateway-replica.js';
-import { type LogStream, type NatsLogStream, openLogStream } from '../../src/cluster/log-stream.js';
-import { restoreStream } from '../../src/cluster/restore-stream.js';
+import type { LogStream } from '../../src/cluster/log-stream.js';
 import { type SnapshotSource, SnapshotStore } from '../../src/cluster/snapshot-store.js';
-import { readWhole } from '../../src/persistence/disk/disk.js';
-import { openNodeDisk } from '../../src/persistence/disk/node-disk.js';
-import { snapshotIndexes, snapshotName } from '../../src/persistence/format/file-names.js';
-import { readSnapshotBytes } from '../../src/persistence/snapshot/snapshot-file.js';
 import { systemClock, systemRandom } from '../../src/system/clock.js';
-import { logIn } from '../cli/log-fixture.js';
 import { silent } from '../simulation/simulated-log.js';
 import { CLUSTER_LIMITS } from './cluster-simulator.js';
 import { connectTo, natsServers } from './nats-servers.js';
+import { counted, streamWithSnapshot } from './stream-with-snapshot.js';
 
 const EPOCH_BYTES = 8;
 const common = { clock: systemClock, logger: silent, limits: CLUSTER_LIMITS };
-
-/** A cluster's stream and one engine's directory, with a snapshot of record 300 or so, and records behind it. */
-async function fixture(t: Test) {
-  const directory = await mkdtemp(path.join(tmpdir(), 'quotebook-snapshots-'));
-  t.teardown(() => rm(directory, { recursive: true, force: true }));
-  await logIn(directory, 300, 3);
-  const disk = await openNodeDisk(directory);
-  const [index = 0] = snapshotIndexes(await disk.list());
-  const bytes = await readWhole(disk, snapshotName(index));
-  const { header } = readSnapshotBytes(bytes, 'snapshot');
-  const state = await logIn(directory, 60, 3);
-  const cluster = await connectTo(t, await natsServers(t, { servers: 1 }), { unsafe: true });
-  const stream = await openLogStream(cluster);
-  await restoreStream(stream, disk, { ...common, member: 'm', random: systemRandom, groupsAhead: 64 });
-  // Its groups follow on the TERM of the restore. Some groups earlier, as a leader's marks are.
-  const seq = 1 + header.group - 5;
-  const { seq: eventSeq, group, chain } = header;
-  const store = await SnapshotStore.open(cluster);
-  const at = { seq, term: 1, point: { index, seq: eventSeq, group, chain } };
-  return { disk, stream, store, state, at, bytes, epoch: header.epoch };
-}
-
-/** The stream, and how many of its messages were read. */
-function counted(stream: NatsLogStream): { readonly stream: LogStream; readonly messages: () => number } {
-  let messages = 0;
-  const counting: LogStream = {
-    appendGroup: (...given) => stream.appendGroup(...given),
-    appendTerm: (...given) => stream.appendTerm(...given),
-    lastSequence: () => stream.lastSequence(),
-    get: (seq) => stream.get(seq),
-    async read(seq, most) {
-      const read = await stream.read(seq, most);
-      messages += read.length;
-      return read;
-    },
-    subscribe: (...given) => stream.subscribe(...given),
-  };
-  return { stream: counting, messages: () => messages };
-}
 
 async function replicaFrom(t: Test, stream: LogStream, snapshots: SnapshotSource | null): Promise<GatewayReplica> {
   const onFault = (error: Error): void => void t.error(error);
@@ -67,7 +20,7 @@ async function replicaFrom(t: Test, stream: LogStream, snapshots: SnapshotSource
 }
 
 t.test('a gateway starts from the newest snapshot, reads what follows, and still has the events before', async (t) => {
-  const { stream, store, state, at, bytes, epoch } = await fixture(t);
+  const { stream, store, state, at, bytes, epoch } = await streamWithSnapshot(t);
   await store.put(epoch, at, bytes, 2);
   const reading = counted(stream);
   const replica = await replicaFrom(t, reading.stream, store);
@@ -80,7 +33,7 @@ t.test('a gateway starts from the newest snapshot, reads what follows, and still
 });
 
 t.test('a damaged snapshot is passed over, and older ones are removed', async (t) => {
-  const { stream, store, state, at, bytes, epoch } = await fixture(t);
+  const { stream, store, state, at, bytes, epoch } = await streamWithSnapshot(t);
   const broken = Buffer.from(bytes);
   broken[broken.length >> 1] = (broken[broken.length >> 1] ?? 0) ^ 1;
   await store.put(epoch, at, broken, 2);
@@ -96,7 +49,7 @@ t.test('a damaged snapshot is passed over, and older ones are removed', async (t
 });
 
 t.test('an engine compares its own log with the stream from the snapshot on', async (t) => {
-  const { disk, stream, store, state, at, bytes, epoch } = await fixture(t);
+  const { disk, stream, store, state, at, bytes, epoch } = await streamWithSnapshot(t);
   await store.put(epoch, at, bytes, 2);
   const reading = counted(stream);
   const log = await EngineLog.open({

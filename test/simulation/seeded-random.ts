@@ -1,3 +1,4 @@
+import type { Test } from 'tap';
 import type { Random } from '../../src/engine/ports.js';
 
 /** The same numbers for the same seed (the algorithm is mulberry32). For tests alone. */
@@ -39,4 +40,11 @@ export class SeededRandom implements Random {
     if (item === undefined) throw new Error('nothing to pick from');
     return item;
   }
+}
+
+/** The seed of a test file: that of QUOTEBOOK_SEED, or another each time. The output names it. */
+export function seedOf(t: Pick<Test, 'comment'>): number {
+  const seed = Number(process.env.QUOTEBOOK_SEED ?? Math.floor(Math.random() * 2 ** 31));
+  t.comment(`QUOTEBOOK_SEED=${seed}`);
+  return seed;
 }
