@@ -227,7 +227,8 @@ async function serveAlone(context: ProcessContext, deployment: Deployment, local
 async function serveEngine(context: ProcessContext, deployment: Deployment): Promise<void> {
   const { settings, limits, logger, manager, stopping, ends } = context;
   const { readyFile } = settings;
-  const { runEngine, clusterOptions } = await import('./app/cluster-roles.js');
+  const { clusterOptions } = await import('./app/cluster-options.js');
+  const { runEngine } = await import('./app/cluster-roles.js');
   const { connectCluster } = await import('./cluster/connection.js');
   if (readyFile !== null) await rm(readyFile, { force: true });
   const metrics = await openMetrics(context);
@@ -262,7 +263,8 @@ async function serveEngine(context: ProcessContext, deployment: Deployment): Pro
 async function serveGateway(context: ProcessContext, deployment: Deployment): Promise<void> {
   const { settings, limits, logger, manager, ends } = context;
   const { host, readyFile } = settings;
-  const { startGateway, clusterOptions } = await import('./app/cluster-roles.js');
+  const { clusterOptions } = await import('./app/cluster-options.js');
+  const { startGateway } = await import('./app/cluster-roles.js');
   const { connectCluster } = await import('./cluster/connection.js');
   if (readyFile !== null) await rm(readyFile, { force: true });
   const metrics = await openMetrics(context);

@@ -1,42 +1,25 @@
-import { hostname } from 'node:os';
 import path from 'node:path';
 import type { KeyFiles } from '../auth/key-file.js';
 import { KeyStore } from '../auth/key-store.js';
 import { LocalProofStore } from '../auth/proof-store.js';
 import { IntentLog } from '../chain/wallet/intent-log.js';
 import { CallServer } from '../cluster/calls.js';
-import {
-  type ClusterConnection,
-  type ClusterOptions,
-  connectCluster,
-  readServers,
-  type ServerState,
-} from '../cluster/connection.js';
+import type { ClusterConnection } from '../cluster/connection.js';
 import { EngineLog } from '../cluster/engine-log.js';
 import { GatewayReplica } from '../cluster/gateway-replica.js';
 import { ClusterKeyFiles, LeaderValues } from '../cluster/kept-values.js';
-import { Lease, type Leadership, openLeaseStore, waitToLead } from '../cluster/leadership.js';
+import { type Leadership, openLeaseStore, waitToLead } from '../cluster/leadership.js';
 import { NatsLogStream, openLogStream } from '../cluster/log-stream.js';
-import {
-  answerRoll,
-  callRoll,
-  type ChainNews,
-  hearNews,
-  hearStepDown,
-  type MemberInfo,
-  publishNews,
-} from '../cluster/members.js';
-import { type RestoreReport, restoreStream } from '../cluster/restore-stream.js';
+import { answerRoll, type ChainNews, hearNews, hearStepDown, publishNews } from '../cluster/members.js';
 import { SnapshotStore } from '../cluster/snapshot-store.js';
 import { effectiveQuotas } from '../config/effective-limits.js';
 import type { Limits } from '../config/limits.js';
-import { BUILT_IN_PROFILES, readProfileFile } from '../config/profile-file.js';
 import type { Settings } from '../config/setting-table.js';
 import type { ChainRole } from '../engine/command.js';
 import type { Engine } from '../engine/engine.js';
 import type { Hex } from '../engine/quote.js';
 import { PastThread } from '../past/past-thread.js';
-import { nodeDiskAt, openNodeDisk } from '../persistence/disk/node-disk.js';
+import { openNodeDisk } from '../persistence/disk/node-disk.js';
 import { type Logger, readWhole } from '../persistence/disk/disk.js';
 import type { Identity } from '../persistence/format/manifest.js';
 import { EPOCH_BYTES } from '../persistence/format/header.js';
@@ -51,36 +34,6 @@ import { endAll } from './process.js';
 import { type Service, startService } from './service.js';
 import type { ServiceOptions, CoreOptions } from './service-options.js';
 import { type LocalCore, openLocalCore, operatorAccount } from './local-core.js';
-
-/** Text of a file that a setting names. */
-type ReadText = (file: string) => Promise<string>;
-
-/** How this process connects to its cluster. */
-export async function clusterOptions(
-  settings: Settings,
-  profileName: string,
-  limits: Limits,
-  readText: ReadText,
-): Promise<ClusterOptions> {
-  const { cluster, clusterMonitors, clusterMember, clusterUser, clusterPassword, clusterNkeyFile, clusterCaFile } =
-    settings;
-  if (cluster === null)
-    throw new Error(`the role ${settings.role} needs a cluster: set cluster to the URLs of its NATS servers`);
-  return {
-    servers: cluster,
-    // Engines have to ask; others do where they are given the ports.
-    monitors: settings.role !== 'engine' && clusterMonitors.length === 0 ? null : clusterMonitors,
-    deployment: profileName,
-    member:
-      clusterMember ?? `${settings.role}-${hostname()}-${process.pid}`.replace(/[^A-Za-z0-9_.-]/g, '-').slice(0, 64),
-    unsafe: settings.clusterUnsafe === 'yes',
-    callMs: limits.clusterServerMs,
-    ...(clusterUser !== null && { user: clusterUser }),
-    ...(clusterPassword !== null && { password: clusterPassword }),
-    ...(clusterNkeyFile !== null && { nkeySeed: (await readText(clusterNkeyFile)).trim() }),
-    ...(clusterCaFile !== null && { tls: { ca: await readText(clusterCaFile) } }),
-  };
-}
 
 export interface EngineProcessOptions extends Pick<CoreOptions, 'profile' | 'rpc' | 'limits' | 'logger' | 'metrics'> {
   readonly settings: Settings;
@@ -193,9 +146,24 @@ export async function runEngine(options: EngineProcessOptions): Promise<void> {
   }
 }
 
+/** Services that a leader runs beside its log. */
+interface Leader {
+  readonly core: LocalCore;
+  readonly past: PastThread;
+  readonly server: CallServer;
+  readonly stopNews: () => void;
+}
+
 async function lead(options: EngineProcessOptions, led: Leadership): Promise<void> {
-  const { settings, profile, limits, logger, metrics, rpc, cluster, quotas, walletKey, onFault, stopping } = options;
-  const { term, journal, log, lease, publisher, times, took } = led;
+  const leader = await openLeader(options, led);
+  await Promise.race([options.stopping, stepDownRequested(options, led)]);
+  await endLeadership(options, led, leader);
+}
+
+/** Reads the chains, answers the gateways' calls and tells all members the news from then on. */
+async function openLeader(options: EngineProcessOptions, led: Leadership): Promise<Leader> {
+  const { settings, profile, limits, logger, cluster } = options;
+  const { term, log, publisher, times, took } = led;
   const { member } = cluster.options;
   const directory = path.join(settings.dataDir, profile.name);
   const past = new PastThread(
@@ -203,12 +171,50 @@ async function lead(options: EngineProcessOptions, led: Leadership): Promise<voi
     systemClock,
     limits,
   );
-  const values = await LeaderValues.open(cluster, term, systemClock, limits.clusterRetryMs, onFault);
+  const values = await LeaderValues.open(cluster, term, systemClock, limits.clusterRetryMs, options.onFault);
   logger.info({ member, term, index: log.engine.index, ...took, ...times.end('state') }, 'leading');
-  const logFault = (error: unknown): void => logger.error({ err: error }, 'internal error');
+  const core = await openLeaderCore(options, led, values, past);
+  core.start();
+  void core.ready.then(() => {
+    const { totalMs } = times;
+    logger.info({ member, term, ...times.end('chains'), totalMs }, 'takeover complete');
+  });
+  const proofs = new LocalProofStore(keysOnUse(cluster, limits), systemClock, limits);
+  const server = new CallServer(cluster, {
+    term,
+    handlers: leaderCalls(core, cluster.maxPayload, proofs),
+    index: () => log.engine.index,
+    engineMs: () => core.time.nowMs(),
+    maxCalls: limits.clusterCalls,
+    answerKeptMs: limits.clusterFailoverMs,
+    drainMs: limits.drainMs,
+    clock: systemClock,
+    onFault: faultLog(logger),
+  });
+  const stopNews = publishNews(cluster, systemClock, limits.clusterNewsMs, () => ({
+    member,
+    term,
+    seq: publisher.acknowledgedSeq,
+    group: log.journal.durable.group,
+    engineMs: core.time.nowMs(),
+    caughtUp: core.chains.follower.caughtUp,
+    refusal: core.refusal(),
+    chains: { settlement: chainNews(core, 'settlement'), stream: chainNews(core, 'stream') },
+    wallet: core.operatorAddress(),
+  }));
+  return { core, past, server, stopNews };
+}
+
+/** The chains' readers and the wallet over the log that this engine leads. */
+async function openLeaderCore(
+  { settings, profile, limits, logger, metrics, rpc, quotas, walletKey, onFault }: EngineProcessOptions,
+  { journal, log }: Leadership,
+  values: LeaderValues,
+  past: PastThread,
+): Promise<LocalCore> {
   const openIntents = (chainId: number, address: Hex): IntentLog =>
     new IntentLog(values.of(`intents-${chainId}-${address.toLowerCase()}`));
-  const core = await openLocalCore(
+  return openLocalCore(
     {
       profile,
       rpc,
@@ -226,51 +232,45 @@ async function lead(options: EngineProcessOptions, led: Leadership): Promise<voi
       onDeepReorg: (why) => void log.noteDeepReorg(why).catch(onFault),
     },
     quotas,
-    logFault,
+    faultLog(logger),
   );
-  core.start();
-  void core.ready.then(() => {
-    const { totalMs } = times;
-    logger.info({ member, term, ...times.end('chains'), totalMs }, 'takeover complete');
-  });
-  // A cluster begins without keys, and engines make none.
+}
+
+/** The keys of the cluster, read with the first call that needs them: a cluster begins without, and engines make none. */
+function keysOnUse(
+  cluster: ClusterConnection,
+  limits: Limits,
+): Pick<KeyStore, 'prove' | 'signOut' | 'addSelfKey' | 'noteUses'> {
   const openKeys = openedOnce(async () => openKeyStore(await ClusterKeyFiles.open(cluster), limits));
-  const keys = {
-    prove: async (...proof: Parameters<KeyStore['prove']>) => (await openKeys()).prove(...proof),
-    signOut: async (...session: Parameters<KeyStore['signOut']>) => (await openKeys()).signOut(...session),
-    addSelfKey: async (...key: Parameters<KeyStore['addSelfKey']>) => (await openKeys()).addSelfKey(...key),
-    noteUses: async (...uses: Parameters<KeyStore['noteUses']>) => (await openKeys()).noteUses(...uses),
+  return {
+    prove: async (...proof) => (await openKeys()).prove(...proof),
+    signOut: async (...session) => (await openKeys()).signOut(...session),
+    addSelfKey: async (...key) => (await openKeys()).addSelfKey(...key),
+    noteUses: async (...uses) => (await openKeys()).noteUses(...uses),
   };
-  const proofs = new LocalProofStore(keys, systemClock, limits);
-  const server = new CallServer(cluster, {
-    term,
-    handlers: leaderCalls(core, cluster.maxPayload, proofs),
-    index: () => log.engine.index,
-    engineMs: () => core.time.nowMs(),
-    maxCalls: limits.clusterCalls,
-    answerKeptMs: limits.clusterFailoverMs,
-    drainMs: limits.drainMs,
-    clock: systemClock,
-    onFault: logFault,
-  });
-  const stopNews = publishNews(cluster, systemClock, limits.clusterNewsMs, () => ({
-    member,
-    term,
-    seq: publisher.acknowledgedSeq,
-    group: log.journal.durable.group,
-    engineMs: core.time.nowMs(),
-    caughtUp: core.chains.follower.caughtUp,
-    refusal: core.refusal(),
-    chains: { settlement: chainNews(core, 'settlement'), stream: chainNews(core, 'stream') },
-    wallet: core.operatorAddress(),
-  }));
-  const steppedDown = new Promise<void>((resolve) => {
+}
+
+/** Resolves when somebody asks the leader to step down. */
+function stepDownRequested(
+  { cluster, logger }: Pick<EngineProcessOptions, 'cluster' | 'logger'>,
+  { term }: Leadership,
+): Promise<void> {
+  const { member } = cluster.options;
+  return new Promise((resolve) => {
     hearStepDown(cluster, () => {
       logger.warn({ member, term }, 'step-down requested');
       resolve();
     });
   });
-  await Promise.race([stopping, steppedDown]);
+}
+
+/** Answers what is under way, and gives the lease back once a quorum has all that was written. */
+async function endLeadership(
+  { limits, logger, cluster }: Pick<EngineProcessOptions, 'limits' | 'logger' | 'cluster'>,
+  { term, log, lease, publisher }: Leadership,
+  { core, past, server, stopNews }: Leader,
+): Promise<void> {
+  const logFault = faultLog(logger);
   core.endWaits();
   // Where no quorum answers, what waits for it stays unacknowledged.
   const cancel = systemClock.after(limits.stopPatienceMs, () => publisher.stop());
@@ -283,7 +283,11 @@ async function lead(options: EngineProcessOptions, led: Leadership): Promise<voi
   publisher.stop();
   cancel();
   await lease.release();
-  logger.info({ member, term }, 'leadership ended');
+  logger.info({ member: cluster.options.member, term }, 'leadership ended');
+}
+
+function faultLog(logger: Logger): (error: unknown) => void {
+  return (error) => logger.error({ err: error }, 'internal error');
 }
 
 function chainNews({ chains }: LocalCore, role: ChainRole): ChainNews {
@@ -385,112 +389,3 @@ const NO_JOURNAL: ServiceOptions['journal'] = {
   flush: () => Promise.resolve(),
   close: () => Promise.resolve(),
 };
-
-/** The name of a built-in profile, or of that in a file: a cluster goes by it. */
-export async function profileName(nameOrFile: string, readText: ReadText): Promise<string> {
-  if (BUILT_IN_PROFILES.includes(nameOrFile)) return nameOrFile;
-  const read = await readProfileFile(nameOrFile, readText);
-  if (!read.ok) throw new Error(read.problems.join('\n'));
-  return read.profile.name;
-}
-
-/** A command's connection to the cluster that the settings name. */
-export async function connectByName(
-  settings: Settings,
-  limits: Limits,
-  readText: ReadText,
-): Promise<ClusterConnection> {
-  const name = await profileName(settings.profile, readText);
-  return connectCluster(await clusterOptions(settings, name, limits, readText));
-}
-
-export interface ClusterStatus {
-  readonly members: readonly MemberInfo[];
-  /** Null: not created yet. */
-  readonly stream: {
-    readonly messages: number;
-    readonly bytes: number;
-    readonly lastSeq: number;
-    readonly replicas: number;
-    readonly currentReplicas: number;
-    readonly natsLeader: string;
-  } | null;
-  /** Those whose monitoring ports are given. */
-  readonly servers: readonly ServerState[];
-}
-
-/** `monitors`: URLs of monitoring ports. `waitMs`: how long members and servers have to answer. */
-export async function clusterStatus(
-  cluster: ClusterConnection,
-  monitors: readonly string[],
-  waitMs: number,
-): Promise<ClusterStatus> {
-  const { jsm, names } = cluster;
-  const [members, servers, info] = await Promise.all([
-    callRoll(cluster, waitMs),
-    readServers(monitors, waitMs),
-    jsm.streams.info(names.stream).catch(() => null),
-  ]);
-  if (info === null) return { members, stream: null, servers };
-  const { state, config } = info;
-  const peers = info.cluster?.replicas ?? [];
-  return {
-    members,
-    stream: {
-      messages: state.messages,
-      bytes: state.bytes,
-      lastSeq: state.last_seq,
-      replicas: config.num_replicas,
-      currentReplicas: 1 + peers.filter(({ current }) => current).length,
-      natsLeader: info.cluster?.leader ?? 'unknown',
-    },
-    servers,
-  };
-}
-
-/** Rebuilds a cluster's log stream from the log of one of its engines. No engine may run meanwhile. */
-export async function restoreCluster(
-  cluster: ClusterConnection,
-  limits: Limits,
-  dataDir: string,
-  logger: Logger,
-): Promise<RestoreReport> {
-  const { member, deployment } = cluster.options;
-  const stream = await openLogStream(cluster);
-  const lease = new Lease(await openLeaseStore(cluster, limits.clusterLeaseMs), {
-    member,
-    ttlMs: limits.clusterLeaseMs,
-    renewMs: limits.clusterRenewMs,
-    clock: systemClock,
-    // If an engine takes the lease meanwhile, its first record is a TERM, which ends this restore.
-    onLost: () => undefined,
-  });
-  if (!(await lease.take())) throw new Error('an engine leads: stop the engines of the cluster first');
-  try {
-    return await restoreStream(stream, nodeDiskAt(path.join(dataDir, deployment)), {
-      member,
-      random: systemRandom,
-      clock: systemClock,
-      logger,
-      limits,
-      groupsAhead: limits.clusterAheadMessages,
-    });
-  } finally {
-    await lease.release();
-  }
-}
-
-/** The keys of a cluster, for `quotebook keys`. */
-export async function openClusterKeys(
-  settings: Settings,
-  limits: Limits,
-  readText: ReadText,
-): Promise<{ readonly files: ClusterKeyFiles; close(): Promise<void> }> {
-  const cluster = await connectByName(settings, limits, readText);
-  try {
-    return { files: await ClusterKeyFiles.open(cluster), close: () => cluster.close() };
-  } catch (error) {
-    await cluster.close();
-    throw error;
-  }
-}

@@ -43,7 +43,7 @@ export const clusterCommand: CliCommand = {
       printProblems(result.problems, io);
       return EXIT_USAGE;
     }
-    const { connectByName, clusterStatus, restoreCluster } = await import('../app/cluster-roles.js');
+    const { connectByName, clusterStatus, restoreCluster } = await import('../app/cluster-admin.js');
     const { askStepDown } = await import('../cluster/members.js');
     const { clusterMonitors } = result.settings;
     const changes = {

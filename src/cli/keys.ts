@@ -61,7 +61,7 @@ export const keysCommand: CliCommand = {
 };
 
 async function actInCluster(settings: Settings, action: Action, io: CommandIo): Promise<number> {
-  const { openClusterKeys } = await import('../app/cluster-roles.js');
+  const { openClusterKeys } = await import('../app/cluster-admin.js');
   const keys = await openClusterKeys(settings, limits, io.readText);
   try {
     return await actOn(keys.files, 'the cluster', action, io);

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import t from 'tap';
 import { privateKeyToAccount } from 'viem/accounts';
-import type { ClusterStatus } from '../../src/app/cluster-roles.js';
+import type { ClusterStatus } from '../../src/app/cluster-admin.js';
 import { signRestore, signWithdrawal } from '../../src/client/sign-withdrawal.js';
 import type { Hex } from '../../src/engine/quote.js';
 import { signQuote, type WireQuote } from '../e2e/maker.js';

@@ -3,7 +3,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { JetStreamApiError } from '@nats-io/jetstream';
 import t, { type Test } from 'tap';
 import type { NatsServers } from '../../bench/servers/nats-servers.js';
-import type { ClusterStatus } from '../../src/app/cluster-roles.js';
+import type { ClusterStatus } from '../../src/app/cluster-admin.js';
 import { clusterCommand } from '../../src/cli/cluster.js';
 import { EXIT_FAILED, runCommand } from '../../src/cli/run.js';
 import { openLogStream } from '../../src/cluster/log-stream.js';
