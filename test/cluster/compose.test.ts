@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import t, { type Test } from 'tap';
 import { parse } from 'yaml';
+import { limits } from '../../src/config/limits.js';
 import { TrustedProxies } from '../../src/net/trusted-proxies.js';
 
 const run = promisify(execFile);
@@ -229,6 +230,10 @@ t.test('the commands of the how-to are valid', async (t) => {
 t.test('the load balancer, Prometheus and Grafana know the services and their metrics', async (t) => {
   const nginx = await read('deploy/cluster/nginx.conf');
   t.match(nginx, 'proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;');
+  for (const text of [nginx, await read('docs/how-to/put-it-behind-nginx.md')]) {
+    const [, kibibytes] = /^ *large_client_header_buffers \d+ (\d+)k;$/m.exec(text) ?? [];
+    t.ok(Number(kibibytes) * 1024 > limits.queryBytes, 'nginx takes the longest query, and the rest of its line');
+  }
   const upstream = [...nginx.matchAll(/server (gateway-\d):8080/g)].map(([, name]) => name);
   t.strictSame(
     upstream,
