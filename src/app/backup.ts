@@ -15,7 +15,7 @@ import { type LogReport, verifyLog } from '../persistence/recovery/log-tools.js'
 import type { WorkProgress } from './progress.js';
 
 /** Of a backup: what is in it. Written last, so a directory without it holds no whole backup. */
-export const BACKUP_NAME = 'backup.json';
+const BACKUP_NAME = 'backup.json';
 const BACKUP_FORMAT = 1;
 
 /** The directory cannot be backed up, restored or read; the message says why. */

@@ -1,6 +1,6 @@
 import type { QuoteDryRun } from '../chain/publish/dry-run.js';
 import type { QuoteIntake } from '../chain/publish/quote-intake.js';
-import type { CancelTimer, Clock, Journal } from '../engine/ports.js';
+import type { Journal } from '../engine/ports.js';
 import type { QuotePublishing } from '../http/publish-route.js';
 import { type GasBudget, gasOfQuotes, type GasRefusal, reserveGas, type RouteCap } from '../quota/gas-budget.js';
 import type { Quotas } from '../quota/rate-limits.js';
@@ -65,44 +65,4 @@ export function quotePublishing(parts: QuotePublishingParts): QuotePublishing {
       }
     },
   };
-}
-
-/**
- * The clock of requests that wait for something which goes on without them, such as a transaction. When the service
- * stops it ends all waits, so that these requests are answered with what is known instead of a closed connection.
- */
-export class StoppableClock implements Clock {
-  readonly #waits = new Set<() => void>();
-  #isUp = false;
-
-  constructor(private readonly clock: Clock) {}
-
-  monotonicMs(): number {
-    return this.clock.monotonicMs();
-  }
-
-  wallMs(): number {
-    return this.clock.wallMs();
-  }
-
-  after(delayMs: number, task: () => void): CancelTimer {
-    let cancelTimer: CancelTimer = () => undefined;
-    const cancel = (): void => {
-      this.#waits.delete(wait);
-      cancelTimer();
-    };
-    const wait = (): void => {
-      cancel();
-      task();
-    };
-    cancelTimer = this.clock.after(this.#isUp ? 0 : delayMs, wait);
-    this.#waits.add(wait);
-    return cancel;
-  }
-
-  /** Ends every wait now; later ones end in the next turn of the event loop. */
-  endWaits(): void {
-    this.#isUp = true;
-    for (const wait of [...this.#waits]) wait();
-  }
 }

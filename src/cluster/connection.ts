@@ -84,7 +84,7 @@ export interface ClusterNames {
   readonly stateBucket: string;
   readonly keysBucket: string;
   readonly snapshotsBucket: string;
-  /** The leader's news, once a second. */
+  /** The leader's news, every `clusterNewsMs`. */
   readonly status: string;
   /** Requests to the leader. */
   readonly calls: string;

@@ -23,7 +23,7 @@ export interface ChainNews {
   readonly readTo: BlockId | null;
 }
 
-/** The leader's news, once a second, from which gateways know that there is one and how the chains are. */
+/** The leader's news, every `clusterNewsMs`, from which gateways know that there is one and how the chains are. */
 export interface LeaderNews {
   readonly member: string;
   readonly term: number;

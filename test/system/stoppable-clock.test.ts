@@ -1,7 +1,7 @@
 import t from 'tap';
-import { StoppableClock } from '../../src/app/quote-publishing.js';
+import { StoppableClock } from '../../src/system/stoppable-clock.js';
 import { Deadline } from '../../src/system/timers.js';
-import { ManualClock } from '../system/manual-clock.js';
+import { ManualClock } from './manual-clock.js';
 
 const never = new Promise<never>(() => undefined);
 
