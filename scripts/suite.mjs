@@ -38,9 +38,12 @@ const files = positionals.flatMap((folder) =>
 );
 if (files.length === 0) t.fail('there are no such tests');
 
-const namesOf = (list) => new Set(list.split(',').map((name) => `${name}.test.js`));
+const namesOf = (list) => new Set(list.split(',').flatMap((name) => (name === '' ? [] : [`${name}.test.js`])));
 const first = namesOf(values.first);
 const alone = namesOf(values.alone);
+// A renamed file would run beside others. A run of some folders may name files of others.
+const known = new Set(readdirSync(values.root, { recursive: true }).map((file) => path.basename(file)));
+for (const name of [...first, ...alone]) if (!known.has(name)) t.fail(`there is no ${name} to run first or alone`);
 const runsAlone = (file) => alone.has(path.basename(file));
 /** Of a file, in the order in which they start. */
 const turnOf = (file) => (runsAlone(file) ? 2 : first.has(path.basename(file)) ? 0 : 1);

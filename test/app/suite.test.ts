@@ -4,19 +4,26 @@ import t, { type Test } from 'tap';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 
+const PASSES = "t.test('passes', async (t) => t.pass());";
+
 /** Exit code of the runner for a folder with a test file of each content, together in one process or apart. */
 function run(t: Test, ...contents: string[]): number | null {
+  return runWith(t, [], ...contents);
+}
+
+/** The same with more of the runner's options. The files are `0.test.js`, `1.test.js` and so on. */
+function runWith(t: Test, options: readonly string[], ...contents: string[]): number | null {
   const files = contents.map((content, index) => [`${index}.test.js`, `import t from 'tap';\n${content}`]);
   const root = t.testdir({ shared: Object.fromEntries(files) as Record<string, string> });
   // As if from a shell: the runner inherits nothing of the test that runs it.
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('TAP')));
   const together = contents.length > 1 ? 'shared' : '';
-  const args = ['--jobs=1', '--timeout=60', `--root=${root}`, `--together=${together}`, `${root}/shared`];
+  const args = ['--jobs=1', '--timeout=60', `--root=${root}`, `--together=${together}`, ...options, `${root}/shared`];
   return spawnSync(process.execPath, ['scripts/run-tests.mjs', ...args], { cwd: ROOT, env }).status;
 }
 
 t.test('a file whose tests pass is passed', async (t) => {
-  t.equal(run(t, "t.test('passes', async (t) => t.pass());"), 0);
+  t.equal(run(t, PASSES), 0);
 });
 
 for (const [what, failure] of [
@@ -50,6 +57,13 @@ t.test('a file that fails before its tests fails the run, and leaves nothing ope
     t.teardown(() => clearInterval(timer));
     throw new Error('not ready');`;
   const startMs = performance.now();
-  t.equal(run(t, "t.test('passes', async (t) => t.pass());", broken), 1);
+  t.equal(run(t, PASSES, broken), 1);
   t.ok(performance.now() - startMs < 30_000, 'sooner than its timeout of a minute');
 });
+
+for (const option of ['first', 'alone']) {
+  t.test(`--${option} with the name of no file fails the run`, async (t) => {
+    t.equal(runWith(t, [`--${option}=0`], PASSES), 0);
+    t.equal(runWith(t, [`--${option}=0,renamed`], PASSES), 1);
+  });
+}
