@@ -5,9 +5,9 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, chownSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { freePorts } from './free-ports.mjs';
 
 const HEALTHY_WITHIN_MS = 60_000;
 const NOBODY = 65_534;
@@ -94,7 +94,7 @@ async function run() {
     PATH: process.env.PATH,
     ...stage.env,
     QUOTEBOOK_DATA_DIR: dataDir,
-    QUOTEBOOK_PORT: String(await freePort()),
+    QUOTEBOOK_PORT: String((await freePorts(1))[0]),
   };
   const asNobody = isRoot ? ['setpriv', `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups'] : [];
   const [program, ...words] = [...asNobody, ...image.entrypoint, ...image.command];
@@ -115,13 +115,4 @@ async function run() {
   const [code] = await once(service, 'exit');
   if (code !== 0) throw new Error(`It stopped with ${code}`);
   console.log('and stopped in order');
-}
-
-async function freePort() {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address();
-  server.close();
-  await once(server, 'close');
-  return port;
 }

@@ -7,10 +7,10 @@
 import { execFile, spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
-import net from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
+import { freePorts } from './free-ports.mjs';
 
 const run = promisify(execFile);
 /** The oldest version that syncs before it acknowledges. */
@@ -104,19 +104,6 @@ async function fetchFromDebian(suite, work) {
 async function debianSources() {
   const files = ['/etc/apt/sources.list', '/etc/apt/sources.list.d/debian.sources'];
   return files.map((file) => (existsSync(file) ? readFileSync(file, 'utf8') : '')).join('\n');
-}
-
-/** Free ports of this machine. Another process may take one before it is used: starting is tried again then. */
-async function freePorts(count) {
-  const servers = [];
-  for (let i = 0; i < count; i += 1) {
-    const server = net.createServer();
-    await new Promise((resolve, reject) => server.once('error', reject).listen(0, '127.0.0.1', resolve));
-    servers.push(server);
-  }
-  const ports = servers.map((server) => server.address().port);
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
-  return ports;
 }
 
 /**

@@ -10,8 +10,9 @@ import { Quotas } from '../../src/quota/rate-limits.js';
 import { systemClock, systemRandom } from '../../src/system/clock.js';
 import { MemoryKeyFiles } from '../auth/memory-key-files.js';
 import { Market } from '../chain/dev/market.js';
-import { httpRpc, newEngine, newOperator } from '../chain/following.js';
+import { httpRpc, newOperator } from '../chain/following.js';
 import { MemoryJournal } from '../engine/memory-journal.js';
+import { newEngine } from '../engine/samples.js';
 
 t.test('a gateway waits for a publication longer than the leader may', async (t) => {
   const { maximum } = settingTable.publishTimeoutMs.schema as { readonly maximum?: number };
@@ -36,7 +37,7 @@ t.test(
         profile: market.chain.profile,
         rpc: { settlement: rpc, stream: rpc },
         operator: newOperator(market.operator.privateKey),
-        engine: newEngine(),
+        engine: newEngine(limits.reorgDepth),
         journal: new MemoryJournal(),
         logger: pino({ level: 'silent' }),
         metrics: null,

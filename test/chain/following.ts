@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { openChains, watchHeads } from '../../src/app/chain-wiring.js';
 import { followedBook } from '../../src/app/engine-ports.js';
 import { QuoteDigest, QuoteSignature } from '../../src/auth/quote-signature.js';
@@ -16,7 +15,7 @@ import { IntentLog } from '../../src/chain/wallet/intent-log.js';
 import type { OperatorAccount } from '../../src/chain/wallet/open-wallets.js';
 import { type Limits, limits as defaultLimits } from '../../src/config/limits.js';
 import type { ChainRole } from '../../src/engine/command.js';
-import { Engine } from '../../src/engine/engine.js';
+import type { Engine } from '../../src/engine/engine.js';
 import type { EngineEvent } from '../../src/engine/event.js';
 import { ExpiryTimer } from '../../src/engine/expiry-timer.js';
 import type { Clock } from '../../src/engine/ports.js';
@@ -24,6 +23,7 @@ import type { Hex, Order, Origin } from '../../src/engine/quote.js';
 import { EngineTime, Sequencer } from '../../src/engine/sequencer.js';
 import { systemClock, systemRandom } from '../../src/system/clock.js';
 import { MemoryJournal } from '../engine/memory-journal.js';
+import { newEngine } from '../engine/samples.js';
 import { MemoryKeyValueStore } from './memory-key-value-store.js';
 import type { Chains } from '../../src/app/chains.js';
 
@@ -47,10 +47,6 @@ export interface FollowingOptions {
   readonly onLateLogs?: (role: ChainRole, events: number) => void;
   /** Whether the log takes a command now. */
   readonly takes?: () => boolean;
-}
-
-export function newEngine(reorgDepth: number = defaultLimits.reorgDepth): Engine {
-  return new Engine({ reorgDepth, sha256: (text) => createHash('sha256').update(text).digest('hex') });
 }
 
 export function httpRpc(urls: readonly string[], limits: Limits = defaultLimits, chainId = LOCAL_CHAIN_ID): HttpRpc {

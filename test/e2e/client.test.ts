@@ -1,5 +1,3 @@
-import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
 import {
   type FeedEncoding,
   type FollowedBook,
@@ -13,13 +11,16 @@ import { privateKeyToAccount } from 'viem/accounts';
 import { KeyStore } from '../../src/auth/key-store.js';
 import { startLocalChain } from '../../src/chain/dev/local-chain.js';
 import type { ClientPorts } from '../../src/client/ports.js';
+import { limits as defaultLimits } from '../../src/config/limits.js';
 import type { Hex } from '../../src/engine/quote.js';
 import { systemClock, systemRandom } from '../../src/system/clock.js';
 import { MemoryKeyFiles } from '../auth/memory-key-files.js';
 import { DevActions } from '../chain/dev-actions.js';
+import { newEngine } from '../engine/samples.js';
 import { levelsHash, quotesHash } from '../feed/model-reader.js';
+import { freePort } from '../free-port.js';
 import { documentedPorts, DocumentedWebSocket } from './documented-network.js';
-import { newEngine, startTestService, type TestService } from './running-service.js';
+import { startTestService, type TestService } from './running-service.js';
 import { until } from '../until.js';
 
 const ONE = 10n ** 18n;
@@ -46,15 +47,6 @@ function connect(t: Test, service: TestService, encoding: FeedEncoding, ports: P
   const { poolAddress, poolKey } = ownPool;
   const pool = { poolAddress, poolKey: { ...poolKey, strike: poolKey.strike.toString() } };
   return { client, pool, ownPool, maker: privateKeyToAccount(maker.privateKey), taker: taker.address };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 /** What the server's own book hashes to. */
@@ -133,7 +125,7 @@ t.test('a taker asks, the maker hears it and answers to him alone', async (t) =>
 t.test('after a restart of the service the client reconnects, with the server’s book', async (t) => {
   const chain = await startLocalChain();
   t.teardown(() => chain.stop());
-  const engine = newEngine();
+  const engine = newEngine(defaultLimits.reorgDepth);
   const files = new MemoryKeyFiles();
   const keys = await KeyStore.open({ files, clock: systemClock, random: systemRandom, cacheSize: 10 });
   t.teardown(() => keys.close());

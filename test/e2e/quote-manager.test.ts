@@ -1,21 +1,10 @@
-import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { OrderbookClient } from 'quotebook/client';
-import { QuoteManager, Trader, type TradingWallet } from 'quotebook/client/trading';
+import { QuoteManager, Trader } from 'quotebook/client/trading';
 import t from 'tap';
-import {
-  BaseError,
-  ContractFunctionZeroDataError,
-  createWalletClient,
-  formatEther,
-  formatUnits,
-  hashTypedData,
-  http,
-} from 'viem';
-import { privateKeyToAccount } from 'viem/accounts';
+import { BaseError, ContractFunctionZeroDataError, formatEther, formatUnits, hashTypedData } from 'viem';
 import { KeyStore } from '../../src/auth/key-store.js';
 import { erc20Abi, LONG, optionTokenAbi, orderbookStreamAbi, poolAbi, SHORT } from '../../src/chain/contracts/abi.js';
 import { startLocalChain } from '../../src/chain/dev/local-chain.js';
@@ -27,6 +16,7 @@ import { WebSocket } from 'ws';
 import { QUOTE_TYPES } from '../auth/quote-types.js';
 import { MemoryKeyFiles } from '../auth/memory-key-files.js';
 import { Market, ONE } from '../chain/dev/market.js';
+import { freePort } from '../free-port.js';
 import { untilAnswer } from '../until.js';
 import { startTestService, type TestService } from './running-service.js';
 
@@ -111,13 +101,8 @@ const takerClient = new OrderbookClient({
 });
 t.teardown(() => takerClient.close());
 
-function walletOf(privateKey: Hex): TradingWallet {
-  const account = privateKeyToAccount(privateKey);
-  return createWalletClient({ account, chain: market.client.chain, transport: http(chain.rpcUrl) });
-}
-
 const { erc20Router } = chain.contracts;
-const trader = new Trader({ client, wallet: walletOf(maker.privateKey), erc20Router, timeouts: { pollMs: 20 } });
+const trader = new Trader({ client, wallet: market.walletOf(maker), erc20Router, timeouts: { pollMs: 20 } });
 const manager = new QuoteManager({
   client,
   trader,
@@ -361,15 +346,6 @@ async function fillsOf(account: Hex): Promise<string[]> {
 }
 
 const isSame = (a: string, b: string): boolean => a.toLowerCase() === b.toLowerCase();
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-}
 
 t.test('through fills, requests, reorgs and restarts a manager never offers more than its target', async (t) => {
   aim();

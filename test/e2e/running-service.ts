@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -16,7 +15,7 @@ import { type LocalChain, startLocalChain } from '../../src/chain/dev/local-chai
 import { HttpRpc } from '../../src/chain/rpc/rpc-client.js';
 import { type Limits, limits as defaultLimits, tierQuotas } from '../../src/config/limits.js';
 import { type Settings, settingNames, settingTable } from '../../src/config/setting-table.js';
-import { Engine } from '../../src/engine/engine.js';
+import type { Engine } from '../../src/engine/engine.js';
 import type { Journal } from '../../src/engine/ports.js';
 import type { KeyValueStore } from '../../src/persistence/disk/disk.js';
 import type { Hex } from '../../src/engine/quote.js';
@@ -28,6 +27,7 @@ import type { QuotaTable } from '../../src/quota/rate-limits.js';
 import { systemClock, systemRandom } from '../../src/system/clock.js';
 import { newOperator } from '../chain/following.js';
 import { MemoryJournal } from '../engine/memory-journal.js';
+import { newEngine } from '../engine/samples.js';
 
 export interface TestServiceOptions {
   /** A chain of the test's own; without one a new one is started, and ended by `stop`. */
@@ -88,10 +88,6 @@ export interface TestService {
   readonly keys: KeyStore;
   readonly service: Service;
   stop(): Promise<void>;
-}
-
-export function newEngine(reorgDepth: number = defaultLimits.reorgDepth): Engine {
-  return new Engine({ reorgDepth, sha256: (text) => createHash('sha256').update(text).digest('hex') });
 }
 
 /** Whether a cluster can be set up so: an engine of its own, a log or keys belong to one process. */

@@ -7,14 +7,11 @@ import {
   NotShownError,
   Trader,
   type TraderOptions,
-  type TradingWallet,
 } from 'quotebook/client/trading';
 import t, { type Test } from 'tap';
-import { createWalletClient, custom, http, type Transport } from 'viem';
-import { privateKeyToAccount } from 'viem/accounts';
+import { custom, type Transport } from 'viem';
 import { LONG, SHORT } from '../../src/chain/contracts/abi.js';
 import { tradedPoolAbi } from '../../src/client/trading/abi.js';
-import type { DevAccount } from '../../src/chain/dev/dev-client.js';
 import type { Hex, Pool } from '../../src/engine/quote.js';
 import { Market, ONE } from '../chain/dev/market.js';
 import { RpcProxy, type RpcRequest, type Trick } from '../chain/rpc-proxy.js';
@@ -37,11 +34,6 @@ function connect(t: Test): OrderbookClient {
   return client;
 }
 
-function walletOf({ privateKey }: DevAccount, rpcUrl = chain.rpcUrl): TradingWallet {
-  const account = privateKeyToAccount(privateKey);
-  return createWalletClient({ account, chain: market.client.chain, transport: http(rpcUrl, { retryCount: 0 }) });
-}
-
 /** The part of the client that a trader uses. */
 function port(client: OrderbookClient): TraderOptions['client'] {
   return {
@@ -54,7 +46,7 @@ function port(client: OrderbookClient): TraderOptions['client'] {
 
 function trader(client: TraderOptions['client'], account = market.taker, timeoutsOf = timeouts): Trader {
   const { erc20Router } = chain.contracts;
-  return new Trader({ client, wallet: walletOf(account), erc20Router, timeouts: timeoutsOf });
+  return new Trader({ client, wallet: market.walletOf(account), erc20Router, timeouts: timeoutsOf });
 }
 
 /** As the kit takes it. */
@@ -200,7 +192,7 @@ async function troubledTaker(t: Test, trick: (request: RpcRequest, hash: unknown
   };
   const { erc20Router } = chain.contracts;
   const short = { pollMs: 10, feedMs: 10_000, minedMs: 1_000 };
-  const wallet = walletOf(market.taker, proxy.url);
+  const wallet = market.walletOf(market.taker, market.transport(proxy.url));
   const taker = new Trader({ client: connect(t), wallet, erc20Router, timeouts: short });
   return { taker, secondHash: () => hash };
 }
@@ -239,8 +231,7 @@ t.test('a fill that waits for a block too long names the transaction that may st
 
 /** Sends a transaction through it, and checks that the chain has that one and no other. */
 async function sendsOnce(t: Test, transport: Transport, amount: bigint): Promise<void> {
-  const account = privateKeyToAccount(market.taker.privateKey);
-  const wallet = createWalletClient({ account, chain: market.client.chain, transport });
+  const wallet = market.walletOf(market.taker, transport);
   const taker = new Trader({ client: connect(t), wallet, erc20Router: chain.contracts.erc20Router, timeouts });
   const pool = quoted(market.pool('testWETH', 1900n, true));
   const count = () => market.client.getTransactionCount({ address: taker.address });
@@ -255,11 +246,11 @@ t.test('a transaction is waited for where the answer to its sending is lost', as
   const proxy = await RpcProxy.open(chain.rpcUrl);
   t.teardown(() => proxy.close());
   proxy.trick = ({ method }) => (method === 'eth_sendRawTransaction' ? 'CUT_AFTER' : 'PASS');
-  await sendsOnce(t, http(proxy.url, { retryCount: 0 }), 10n ** 20n);
+  await sendsOnce(t, market.transport(proxy.url), 10n ** 20n);
 });
 
 t.test('a transaction is waited for where the node is asked twice, and refuses it as known', async (t) => {
-  const node = http(chain.rpcUrl)({ retryCount: 0 });
+  const node = market.transport()({});
   const request: typeof node.request = async (asked) => {
     if (asked.method === 'eth_sendRawTransaction') await node.request(asked);
     return node.request(asked);
@@ -272,7 +263,7 @@ t.test('a transaction that may have been sent is named, and one that the node re
   t.teardown(() => proxy.close());
   const { erc20Router } = chain.contracts;
   const short = { pollMs: 10, feedMs: 10_000, minedMs: 300 };
-  const wallet = walletOf(market.taker, proxy.url);
+  const wallet = market.walletOf(market.taker, market.transport(proxy.url));
   const taker = new Trader({ client: connect(t), wallet, erc20Router, timeouts: short });
   const pool = quoted(market.pool('testWETH', 1900n, true));
   proxy.trick = ({ method }) => (method === 'eth_sendRawTransaction' ? 'CUT' : 'PASS');

@@ -1,8 +1,8 @@
-import { randomInt } from 'node:crypto';
 import t from 'tap';
 import { signQuote, ONE } from '../e2e/maker.js';
 import { optionOf, queryOf } from '../e2e/wire-option.js';
 import { head, RawConnection } from '../net/raw-connection.js';
+import { SeededRandom, seedOf } from '../simulation/seeded-random.js';
 import { attackerAddress, isLong, Siege } from './siege.js';
 
 const ABORTS = isLong ? 100_000 : 5_000;
@@ -10,6 +10,7 @@ const AT_ONCE = 50;
 /** Published for real, some of which are aborted while their transaction is under way. */
 const QUOTES = isLong ? 500 : 50;
 
+const seed = seedOf(t);
 t.setTimeout(isLong ? 3_600_000 : 240_000);
 
 await t.test('clients that leave in the middle', async (t) => {
@@ -37,9 +38,10 @@ await t.test('clients that leave in the middle', async (t) => {
   async function abort(i: number): Promise<void> {
     const request = requests[i % requests.length] ?? '';
     const connection = await RawConnection.open(siege.port, '127.0.0.1', attackerAddress(i % AT_ONCE));
-    const isWhole = randomInt(2) === 0;
-    await connection.send(isWhole ? request : request.slice(0, randomInt(1, request.length)));
-    if (randomInt(2) === 0) await new Promise((resolve) => setImmediate(resolve));
+    // Of its own: in which order those at once come here is chance.
+    const random = new SeededRandom(seed + i);
+    await connection.send(random.chance(0.5) ? request : request.slice(0, random.between(1, request.length - 1)));
+    if (random.chance(0.5)) await new Promise((resolve) => setImmediate(resolve));
     connection.reset();
     await connection.closed;
   }
@@ -60,10 +62,11 @@ await t.test('clients that leave in the middle', async (t) => {
     const quotes = await Promise.all(
       Array.from({ length: QUOTES }, (_, i) => signQuote(maker.privateKey, pool, { size: ONE / 1_000n + BigInt(i) })),
     );
+    const random = new SeededRandom(seed);
     for (const quote of quotes) {
       const connection = await RawConnection.open(siege.port);
       await connection.send(post(JSON.stringify([quote])));
-      await new Promise((resolve) => setTimeout(resolve, randomInt(20)));
+      await new Promise((resolve) => setTimeout(resolve, random.below(20)));
       connection.reset();
     }
     // Whatever became of it: sent again it is created now, or known already.

@@ -11,6 +11,7 @@ import { assertDocumentedFrame } from '../e2e/documented-answers.js';
 import { ONE, signQuote } from '../e2e/maker.js';
 import { type RestAnswer, RestClient } from '../e2e/rest-client.js';
 import { optionOf } from '../e2e/wire-option.js';
+import { SeededRandom, seedOf } from '../simulation/seeded-random.js';
 import { ServiceProcess } from './service-process.js';
 
 /** From a signal to the end of the process. */
@@ -19,6 +20,7 @@ const ROUNDS = process.env.QUOTEBOOK_TEST_LONG === undefined ? 2 : 30;
 const MAKERS = 3;
 const BATCH = 4;
 const SNAPSHOT = { snapshot: true };
+const random = new SeededRandom(seedOf(t));
 
 const chain = await startLocalChain();
 t.teardown(() => chain.stop());
@@ -107,7 +109,7 @@ await t.test('a stop under load answers all that is under way, and readers go on
     let isOver = false;
     const posting = Promise.all(Array.from({ length: MAKERS }, (_, n) => postUntil(service, n, () => isOver)));
     await reader.has(40);
-    await pause(Math.random() * 200);
+    await pause(random.below(200));
     isOver = true;
     await stopsInTime(t, service);
 

@@ -1,6 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import { constants, setPriority } from 'node:os';
 import { assertDocumentedBytes } from '../e2e/documented-bytes.js';
+import { SeededRandom } from '../simulation/seeded-random.js';
 
 /**
  * Clients who ask far too often, each over a connection of its own and at moments of its own. They are a process of the
@@ -13,6 +14,8 @@ export interface NoiseTask {
   readonly clients: readonly { readonly apiKey: string; readonly localAddress: string }[];
   /** Of each client. One who still waits for an answer when the next request is due does without that one. */
   readonly requestsPerSecond: number;
+  /** Of the moments at which they begin. */
+  readonly seed: number;
 }
 
 /** How often each status came between `begin` and `end`; 0: requests that were due while an answer was awaited. */
@@ -38,8 +41,8 @@ class NoisyClient {
   }
 
   /** What is sent before it is connected waits for that. */
-  begin(nowMs: number): void {
-    this.#dueMs = nowMs + Math.random() * this.#everyMs;
+  begin(nowMs: number, random: SeededRandom): void {
+    this.#dueMs = nowMs + random.unit() * this.#everyMs;
     this.#waits = false;
     this.#received = Buffer.alloc(0);
     this.#socket = this.#connect().on('data', (data) => this.#hear(data));
@@ -78,6 +81,7 @@ function serve(task: NoiseTask): void {
     counts[status] = (counts[status] ?? 0) + 1;
   };
   const clients = task.clients.map((client) => new NoisyClient(task, client, tell));
+  const random = new SeededRandom(task.seed);
   let timer: NodeJS.Timeout | undefined;
   process.on('message', (order: 'begin' | 'end') => {
     clearInterval(timer);
@@ -87,7 +91,7 @@ function serve(task: NoiseTask): void {
       return;
     }
     counts = {};
-    for (const client of clients) client.begin(performance.now());
+    for (const client of clients) client.begin(performance.now(), random);
     timer = setInterval(() => {
       const nowMs = performance.now();
       for (const client of clients) client.send(nowMs);

@@ -6,6 +6,7 @@ import { lockFile } from '../../src/persistence/disk/file-lock.js';
 import { systemClock, systemRandom } from '../../src/system/clock.js';
 import { RestClient } from '../e2e/rest-client.js';
 import { attackerAddress, type Bearable, isLong, Siege } from '../faults/siege.js';
+import { seedOf } from '../simulation/seeded-random.js';
 import { Noise } from './noise.js';
 import type { NoiseMade } from './noisy-clients.js';
 
@@ -25,6 +26,7 @@ const COMPARED_ROUNDS = 3;
 const MOST_COMPARED_ROUNDS = 9;
 const COMPARED_MS = 2_000;
 
+const seed = seedOf(t);
 t.setTimeout(isLong ? 1_800_000 : 480_000);
 
 await t.test(`${FREE_KEYS} free keys at ${TIMES_ITS_LIMIT} times their limit`, async (t) => {
@@ -51,6 +53,7 @@ await t.test(`${FREE_KEYS} free keys at ${TIMES_ITS_LIMIT} times their limit`, a
       path,
       clients,
       requestsPerSecond: requestsPerSecond * TIMES_ITS_LIMIT,
+      seed,
     });
     t.teardown(() => noise.stop());
     return noise;

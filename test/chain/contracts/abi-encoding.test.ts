@@ -7,10 +7,9 @@ import { encodeAggregate3 } from '../../../src/chain/contracts/multicall.js';
 import type { IdentifiedQuote } from '../../../src/chain/contracts/quote-types.js';
 import { decodeGetPoolAddress, encodeGetPoolAddress } from '../../../src/chain/follow/pool-addresses.js';
 import { filledAmountCall, validityCall } from '../../../src/chain/follow/quote-states.js';
-import { type Hex, ZERO_ADDRESS } from '../../../src/engine/quote.js';
+import { ZERO_ADDRESS } from '../../../src/engine/quote.js';
+import { hexOf } from '../hex-arbitrary.js';
 
-const hexOf = (bytes: number): fc.Arbitrary<Hex> =>
-  fc.uint8Array({ minLength: bytes, maxLength: bytes }).map((all): Hex => `0x${Buffer.from(all).toString('hex')}`);
 const address = hexOf(20);
 const uint256 = fc.oneof(fc.bigInt(0n, 2n ** 256n - 1n), fc.bigInt(0n, 10n ** 20n), fc.constant(0n));
 const seconds = fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER });

@@ -1,7 +1,10 @@
+import { createWalletClient, http, type Transport } from 'viem';
+import { privateKeyToAccount } from 'viem/accounts';
 import { contractErrorsAbi, LONG, poolAbi, SHORT } from '../../../src/chain/contracts/abi.js';
 import type { DevAccount } from '../../../src/chain/dev/dev-client.js';
 import { startLocalChain } from '../../../src/chain/dev/local-chain.js';
 import { type Hex, type Pool, ZERO_ADDRESS } from '../../../src/engine/quote.js';
+import type { TradingWallet } from '../../../src/client/trading/transactions.js';
 import { DevActions, poolSignature, quoteOb } from '../dev-actions.js';
 import { type Offer, type SignedOffer, signOffer } from '../sign-quote.js';
 
@@ -34,6 +37,17 @@ export class Market extends DevActions {
     const address = this.chain.tokens[symbol];
     if (address === undefined) throw new Error(`there is no ${symbol}`);
     return address;
+  }
+
+  /** Sends each request once: a test counts them. */
+  transport(rpcUrl = this.chain.rpcUrl): Transport {
+    return http(rpcUrl, { retryCount: 0 });
+  }
+
+  /** A wallet of the client library, which signs for that account. */
+  walletOf({ privateKey }: Pick<DevAccount, 'privateKey'>, transport: Transport = this.transport()): TradingWallet {
+    const account = privateKeyToAccount(privateKey);
+    return createWalletClient({ account, chain: this.client.chain, transport });
   }
 
   /** A pool against USDC that the local chain starts with: the nearest maturity of that strike. */

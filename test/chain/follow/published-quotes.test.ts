@@ -9,12 +9,11 @@ import { publishedQuote } from '../../../src/chain/contracts/quote-types.js';
 import { decodePublishedQuote, publishQuoteTopics } from '../../../src/chain/follow/published-quotes.js';
 import { type Hex, type Quote, ZERO_ADDRESS } from '../../../src/engine/quote.js';
 import { POOL, quoteIdOf, txHashOf } from '../../engine/samples.js';
+import { hexOf } from '../hex-arbitrary.js';
 
 const event = getAbiItem({ abi: orderbookStreamAbi, name: 'PublishQuote' });
 const plain = event.inputs.filter((input) => !('indexed' in input));
 
-const hexOf = (bytes: number): fc.Arbitrary<Hex> =>
-  fc.uint8Array({ minLength: bytes, maxLength: bytes }).map((all): Hex => `0x${Buffer.from(all).toString('hex')}`);
 const address = hexOf(20).map((each) => getAddress(each));
 const uint256 = fc.oneof(fc.bigInt(0n, 2n ** 256n - 1n), fc.bigInt(0n, 10n ** 20n));
 const seconds = fc.oneof(fc.bigInt(0n, 2n ** 53n - 1n), fc.bigInt(0n, 2n ** 54n));
