@@ -375,8 +375,11 @@ export class Session {
     rfqs.onState((state) => this.#inbox.showRefused(state === 'REFUSED'));
   }
 
+  /** They go on for another wallet as requests do. */
   #followEvents(client: OrderbookClient): void {
-    this.#events?.close();
+    if (this.#events !== null && this.#events.state !== 'REFUSED') {
+      return this.#events.setTaker(this.#wallet?.address ?? null);
+    }
     this.#events = client.followEvents(this.#taker);
     // What was missed shows in no event, also where the feed begins anew after the connection was lost.
     const revise = (): void => {

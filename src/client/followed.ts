@@ -171,10 +171,21 @@ export class QuoteEventsState implements ChannelState {
 /** Events of quotes from now on, however many quotes there are. */
 export class FollowedEvents extends Followed {
   readonly #contents: QuoteEventsState;
+  /**
+   * Follows the private quotes for this taker from now on, in place of those for another; null: public quotes alone. No
+   * event of a public quote is lost or comes twice. A refused subscription stays refused.
+   */
+  readonly setTaker: (taker: Hex | '*' | null) => void;
 
-  constructor(contents: QuoteEventsState, subscription: Subscription, close: () => void) {
+  constructor(
+    contents: QuoteEventsState,
+    subscription: Subscription,
+    close: () => void,
+    setTaker: FollowedEvents['setTaker'],
+  ) {
     super(subscription, close);
     this.#contents = contents;
+    this.setTaker = setTaker;
   }
 
   onEvent(listener: (event: QuoteEvent) => void): StopListening {
@@ -202,25 +213,21 @@ export class RfqState implements ChannelState {
 /** Takers' requests for quotes. */
 export class FollowedRfqs extends Followed {
   readonly #contents: RfqState;
-  readonly #narrow: (provider: Hex | null) => void;
-
-  /** `narrow`: sends the filter with this provider in place of the one before. */
-  constructor(
-    contents: RfqState,
-    subscription: Subscription,
-    { close, narrow }: { readonly close: () => void; readonly narrow: (provider: Hex | null) => void },
-  ) {
-    super(subscription, close);
-    this.#contents = contents;
-    this.#narrow = narrow;
-  }
-
   /**
    * Follows the requests addressed to this maker from now on, in place of those addressed to another; null: those for every
    * maker alone. No request for every maker is lost or comes twice. A refused subscription stays refused.
    */
-  setProvider(provider: Hex | null): void {
-    this.#narrow(provider);
+  readonly setProvider: (provider: Hex | null) => void;
+
+  constructor(
+    contents: RfqState,
+    subscription: Subscription,
+    close: () => void,
+    setProvider: FollowedRfqs['setProvider'],
+  ) {
+    super(subscription, close);
+    this.#contents = contents;
+    this.setProvider = setProvider;
   }
 
   onRfq(listener: (rfq: RfqEvent) => void): StopListening {

@@ -228,7 +228,9 @@ export class BaseOrderbookClient {
   followEvents(filter: QuotesFilter = {}): FollowedEvents {
     const contents = new QuoteEventsState();
     const [subscription, close] = this.#follow('QUOTES', onWire(filter), contents);
-    return new FollowedEvents(contents, subscription, close);
+    const setTaker = (taker: Hex | '*' | null): void =>
+      subscription.replaceFilter(this.#ofChain({ ...onWire(filter), taker: taker ?? undefined }));
+    return new FollowedEvents(contents, subscription, close, setTaker);
   }
 
   /** Keeps every pool's best prices, or one pool's. */
@@ -253,13 +255,12 @@ export class BaseOrderbookClient {
   }
 
   /** Reports takers' requests for quotes. */
-  followRfqs({ provider, ...others }: QuotesFilter = {}): FollowedRfqs {
+  followRfqs(filter: QuotesFilter = {}): FollowedRfqs {
     const contents = new RfqState();
-    const withProvider = (maker: Hex | null): object =>
-      onWire({ ...others, ...(maker !== null && { provider: maker }) });
-    const [subscription, close] = this.#follow('RFQ', withProvider(provider ?? null), contents);
-    const narrow = (maker: Hex | null): void => subscription.narrow(this.#ofChain(withProvider(maker)));
-    return new FollowedRfqs(contents, subscription, { close, narrow });
+    const [subscription, close] = this.#follow('RFQ', onWire(filter), contents);
+    const setProvider = (provider: Hex | null): void =>
+      subscription.replaceFilter(this.#ofChain({ ...onWire(filter), provider: provider ?? undefined }));
+    return new FollowedRfqs(contents, subscription, close, setProvider);
   }
 
   /**

@@ -61,10 +61,10 @@ export class Subscription {
   }
 
   /**
-   * Replaces the filter by one of the same keys. The server resumes with it, so no message that both let through is lost or
-   * comes twice.
+   * The server resumes with the new filter, so no message that both filters let through is lost or comes twice. For channels
+   * without a book: the quotes of another key would be missing from it.
    */
-  narrow(filter: object): void {
+  replaceFilter(filter: object): void {
     this.#filter = filter;
     if (this.#connection !== null) this.#resume();
   }
@@ -151,9 +151,11 @@ export class Subscription {
     const epoch = book?.canResume === false ? null : this.#epoch;
     const place = fromSeq === null || epoch === null ? null : { epoch, fromSeq };
     this.#isAsking = true;
-    const connection = this.#connection;
-    connection?.ask(filterMessage(this.channel, this.#filter, this.#content, place), (outcome) => {
-      if (this.#connection === connection) this.#onOutcome(outcome, place?.fromSeq ?? null);
+    const [connection, filter] = [this.#connection, this.#filter];
+    connection?.ask(filterMessage(this.channel, filter, this.#content, place), (outcome) => {
+      // The answer to a filter that was replaced meanwhile says nothing of the one in its place.
+      if (this.#connection !== connection || this.#filter !== filter) return;
+      this.#onOutcome(outcome, place?.fromSeq ?? null);
     });
     // After sending: a listener that closes the subscription then also sends UNSUBSCRIBE.
     if (place === null) this.#enter('SYNCING');
@@ -172,7 +174,7 @@ export class Subscription {
     const goesOn = subscribed.seq === fromSeq && subscribed.epoch === this.#epoch;
     this.#epoch = subscribed.epoch;
     if (!goesOn) return this.#begin(subscribed);
-    this.#positions.resumeFrom(subscribed.seq);
+    this.#positions.resumeFrom(subscribed.seq, subscribed.keys);
     this.#enter('LIVE');
   }
 
@@ -311,9 +313,10 @@ export class Positions {
     this.#confirmed = Math.max(this.#confirmed, seq);
   }
 
-  /** The server resumes after `seq`. */
-  resumeFrom(seq: number): void {
-    for (const [key, at] of this.#at) this.#at.set(key, Math.max(at, seq));
+  /** The server resumes after `seq`, under these keys. */
+  resumeFrom(seq: number, keys: readonly string[]): void {
+    for (const key of [...this.#at.keys()]) if (!keys.includes(key)) this.#at.delete(key);
+    for (const key of keys) this.#at.set(key, Math.max(this.#at.get(key) ?? seq, seq));
   }
 
   clear(): void {

@@ -44,6 +44,31 @@ await withPage(
       });
     });
 
+    await t.test('no event is missed while another wallet is connected', async (t) => {
+      await inPage(t, browser, { service, options, pool: call }, async (page) => {
+        const sent: string[] = [];
+        await page.routeWebSocket('**/*', (socket) => {
+          const server = socket.connectToServer();
+          socket.onMessage(async (message) => {
+            sent.push(String(message));
+            // What the page follows for the wallet is slow to reach the service.
+            if (sent.length > before) await new Promise((resolve) => setTimeout(resolve, 300));
+            server.send(message);
+          });
+        });
+        let before = Infinity;
+        await page.reload();
+        await page.waitForSelector('#pool[aria-busy=false]');
+        await page.waitForSelector('#chain[aria-busy=false]');
+        before = sent.length;
+        await connect(page, MAKER);
+        for (let size = 51n; size <= 56n; size += 1n) await maker.ask(call, ONE / 20n, size * ONE);
+        await until(page, '#tape-rows', '56.00');
+        const tape = await page.textContent('#tape-rows');
+        for (let size = 51n; size <= 56n; size += 1n) t.match(tape, `${size}.00`);
+      });
+    });
+
     await t.test('another wallet does not see what the one before was asked and answered', async (t) => {
       await inPage(t, browser, { service, options, pool: put }, async (page) => {
         const validUntil = (await chain.now()) + 600;

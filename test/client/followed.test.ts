@@ -81,7 +81,12 @@ t.test('whenLive waits until the book is complete', async (t) => {
 
 t.test('a loop that is too slow throws at its next step, before it has read all that came in time', async (t) => {
   const contents = new QuoteEventsState();
-  const events = new FollowedEvents(contents, new Subscription('QUOTES', {}, contents), () => undefined).events();
+  const events = new FollowedEvents(
+    contents,
+    new Subscription('QUOTES', {}, contents),
+    () => undefined,
+    () => undefined,
+  ).events();
   const first = events.next();
   const event = { type: 'POST_QUOTE', body: quote(1) } as unknown as QuoteEvent;
   for (let i = 0; i < 3; i++) contents.events.emit(event);
@@ -92,7 +97,12 @@ t.test('a loop that is too slow throws at its next step, before it has read all 
 
 t.test('a loop that leaves 100,000 events waiting throws', async (t) => {
   const contents = new QuoteEventsState();
-  const events = new FollowedEvents(contents, new Subscription('QUOTES', {}, contents), () => undefined).events();
+  const events = new FollowedEvents(
+    contents,
+    new Subscription('QUOTES', {}, contents),
+    () => undefined,
+    () => undefined,
+  ).events();
   const first = events.next();
   const event = { type: 'POST_QUOTE', body: quote(1) } as unknown as QuoteEvent;
   contents.events.emit(event);

@@ -1,8 +1,9 @@
 import t from 'tap';
 import { LevelBook } from '../../src/client/level-book.js';
+import { OrderbookClient } from '../../src/client/node.js';
 import { Positions } from '../../src/client/subscription.js';
 import { following, hashOf, key, live, post, rfqKey, snapshot } from './followed-quotes.js';
-import { epoch, error, heartbeat, info, otherEpoch, quote } from './scripted-server.js';
+import { epoch, error, heartbeat, info, otherEpoch, quote, ScriptedServer } from './scripted-server.js';
 
 const otherKey = 'quotes:421613:*:*:0x00000000000000000000000000000000000000b1';
 const fromSnapshot = { chainId: '421613', taker: '*', snapshot: true };
@@ -207,6 +208,38 @@ t.test('requests for another maker continue from the last message, over the same
   t.end();
 });
 
+t.test('events for another taker continue under the keys of both', (t) => {
+  const server = new ScriptedServer();
+  const client = new OrderbookClient({ url: 'http://quotes.test', apiKey: 'k', chainId: '421613' }, server.ports);
+  const events = client.followEvents();
+  const [ids, seen]: [number[], string[]] = [[], []];
+  events.onEvent(({ body }) => ids.push(body.salt));
+  events.onState((state) => seen.push(state));
+  events.onResync((why) => seen.push(why));
+  const { socket } = server;
+  const filter = { chainId: '421613', snapshot: false };
+  t.strictSame(socket.authorizes().grants(10, [key]), filter);
+  const [taker, other] = [
+    '0x00000000000000000000000000000000000000a1',
+    '0x00000000000000000000000000000000000000b1',
+  ] as const;
+  const ofTaker = (seq: number, prevSeq: number): object => ({ ...post(seq, prevSeq, seq), key: otherKey });
+  events.setTaker(taker);
+  events.setTaker(other);
+  t.match(socket.next(), { body: { taker } });
+  socket.says(error('taker_not_proven'));
+  t.strictSame(socket.grants(10, [key, otherKey]), { ...filter, taker: other, epoch, fromSeq: 10 });
+  socket.says(ofTaker(11, 5), post(12, 10, 12));
+  events.setTaker(null);
+  t.strictSame(socket.grants(11, [key]), { ...filter, epoch, fromSeq: 11 });
+  socket.says(post(12, 10, 12), post(14, 12, 14), heartbeat(20));
+  events.setTaker(other);
+  t.match(socket.grants(20, [key, otherKey]), { fromSeq: 20 });
+  socket.says(ofTaker(21, 13));
+  t.strictSame([ids, seen, socket.isClosed], [[11, 12, 14, 21], ['SYNCING', 'LIVE'], false]);
+  t.end();
+});
+
 t.test('messages of another channel change nothing', (t) => {
   const { server, client, quotes, resyncs, ids } = following();
   server.socket.grants(10, [key]);
@@ -400,7 +433,7 @@ t.test('to go on from a place takes no key back', async (t) => {
   const positions = new Positions();
   positions.set('a', 5);
   positions.set('b', 3);
-  positions.resumeFrom(4);
+  positions.resumeFrom(4, ['a', 'b']);
   t.strictSame([positions.take('b', 6, 4), positions.take('a', 6, 5)], ['NEXT', 'NEXT']);
 });
 
