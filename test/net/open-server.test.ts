@@ -17,7 +17,7 @@ const found = 'module' in load ? `uWebSockets.js ${load.version} (${load.source}
 t.comment(`Node.js ${process.version} serves by ${found}`);
 
 /** What .ci/run has prepared this Node.js for; empty where it could not. */
-const wanted = process.env.QUOTEBOOK_TEST_UWS ?? '';
+const wanted = process.env.TEST_UWS ?? '';
 if (wanted !== '') t.match(found, `uWebSockets.js ${wanted}.`, 'the native library loads');
 
 t.test('node can be asked for anywhere', async (t) => {
