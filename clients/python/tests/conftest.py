@@ -11,6 +11,7 @@ import subprocess
 import time
 import urllib.request
 from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -218,22 +219,31 @@ class Disturber:
                 await client.send(message if isinstance(message, (str, bytes)) else json.dumps(message))
 
 
+@contextmanager
+def running(data: Path, *words: str) -> Iterator[Service]:
+    service = Service(data, *words)
+    service.start()
+    try:
+        yield service
+    finally:
+        service.stop()
+
+
 @pytest.fixture(scope="session")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    running = Service(tmp_path_factory.mktemp("quotebook"))
-    running.start()
-    try:
-        yield running
-    finally:
-        running.stop()
+    with running(tmp_path_factory.mktemp("quotebook")) as service:
+        yield service
 
 
 @pytest.fixture
 def own_service(tmp_path: Path) -> Iterator[Service]:
     """One that a test may stop and start."""
-    running = Service(tmp_path)
-    running.start()
-    try:
-        yield running
-    finally:
-        running.stop()
+    with running(tmp_path) as service:
+        yield service
+
+
+@pytest.fixture(scope="session")
+def proven_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """One that shows what is private only to keys and sessions that have proven the address."""
+    with running(tmp_path_factory.mktemp("proven"), "--privacy", "proven") as service:
+        yield service

@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 import random
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from quotebook import ApiError, Client, ConnectionLostError, EventsLostError, FollowState, RefusedError
+from quotebook import ApiError, Client, ConnectionLostError, EventsLostError, FollowState, RefusedError, Session
 
 from .conftest import ONE, SOON, Disturber, Service, run_async, until
 
@@ -271,39 +270,88 @@ async def test_a_server_that_is_silent_is_left(service: Service) -> None:
 
 
 @run_async
-async def test_a_proven_taker_follows_its_private_quotes_over_lost_connections(tmp_path: Path) -> None:
-    service = Service(tmp_path, "--privacy", "proven")
-    await asyncio.to_thread(service.start)
-    try:
-        address, taker = service.pool(0)["poolAddress"], service.taker_account
-        async with Disturber(service) as link, service.client() as client, service.client(link.url) as feed:
-            with pytest.raises(ApiError, match="has not proven"):
-                await client.rest.rfq_quotes(pool_address=address, side="ask", taker=taker.address)
-            with pytest.raises(ApiError, match="domain evil.example"):
-                await client.sign_in(taker, domain="evil.example")
-            result = await client.sign_in(taker)
-            assert client.session is not None and client.session.token == result["token"]
-            assert client.session.token not in repr(client.session)
-            quote_id = await post(client, service, 0, ONE // 10, taker=taker.address)
-            found = await client.rest.rfq_quotes(pool_address=address, side="ask", taker=taker.address)
-            assert [quote["quoteId"] for quote in found] == [quote_id]
-            feed._credentials.session = client.session
-            quotes = feed.follow_quotes(pool_address=address, taker=taker.address)
-            await quotes.when_live(SOON)
-            await link.cut()
-            await until(lambda: quotes.state is FollowState.WAITING)
-            await quotes.when_live(SOON)
-            assert quotes.book.get(quote_id) is not None
-            client._credentials.session = replace(client.session, token="qbs_ended")
-            assert (await client.rest.ready())["ready"]
-            with pytest.raises(ApiError, match="has not proven"):
-                await client.rest.rfq_quotes(pool_address=address, side="ask", taker=taker.address)
-            assert client.session is None, "the key is used again"
-            await client.sign_in(taker)
-            await client.sign_out()
-            assert client.session is None
-            await client.sign_in(taker, keep="key")
-            assert client.session is None
-            assert await client.rest.rfq_quotes(pool_address=address, side="ask", taker=taker.address) == found
-    finally:
-        await asyncio.to_thread(service.stop)
+async def test_a_proven_taker_follows_its_private_quotes_over_lost_connections(proven_service: Service) -> None:
+    service = proven_service
+    address, taker = service.pool(0)["poolAddress"], service.taker_account
+    async with Disturber(service) as link, service.client() as client, service.client(link.url) as feed:
+        with pytest.raises(ApiError, match="has not proven"):
+            await client.rest.rfq_quotes(pool_address=address, side="ask", taker=taker.address)
+        with pytest.raises(ApiError, match="domain evil.example"):
+            await client.sign_in(taker, domain="evil.example")
+        result = await client.sign_in(taker)
+        assert client.session is not None and client.session.token == result["token"]
+        assert client.session.token not in repr(client.session)
+        quote_id = await post(client, service, 0, ONE // 10, taker=taker.address)
+        found = await client.rest.rfq_quotes(pool_address=address, side="ask", taker=taker.address)
+        assert [quote["quoteId"] for quote in found] == [quote_id]
+        feed._credentials.session = client.session
+        quotes = feed.follow_quotes(pool_address=address, taker=taker.address)
+        await quotes.when_live(SOON)
+        await link.cut()
+        await until(lambda: quotes.state is FollowState.WAITING)
+        await quotes.when_live(SOON)
+        assert quotes.book.get(quote_id) is not None
+        client._credentials.session = replace(client.session, token="qbs_ended")
+        assert (await client.rest.ready())["ready"]
+        with pytest.raises(ApiError, match="has not proven"):
+            await client.rest.rfq_quotes(pool_address=address, side="ask", taker=taker.address)
+        assert client.session is None, "the key is used again"
+        await client.sign_in(taker)
+        await client.sign_out()
+        assert client.session is None
+        await client.sign_in(taker, keep="key")
+        assert client.session is None
+        assert await client.rest.rfq_quotes(pool_address=address, side="ask", taker=taker.address) == found
+
+
+@run_async
+async def test_what_was_followed_with_a_session_is_refused_after_its_end(proven_service: Service) -> None:
+    # Another address than the one that the key has proven.
+    account = proven_service.maker
+    async with proven_service.client() as client:
+        await client.sign_in(account)
+        private, public = client.follow_quotes(taker=account.address), client.follow_quotes()
+        await asyncio.gather(private.when_live(SOON), public.when_live(SOON))
+        events = private.events()
+        await client.sign_out()
+        with pytest.raises(RefusedError, match="has not proven") as caught:
+            await asyncio.wait_for(anext(events), SOON)
+        assert caught.value.code == "taker_not_proven"
+        assert private.state is FollowState.REFUSED
+        await public.when_live(SOON)
+
+
+@run_async
+async def test_a_session_that_has_ended_costs_no_call(proven_service: Service) -> None:
+    ended = Session(proven_service.maker.address, "qbs_ended", 2**40)
+    async with Disturber(proven_service) as link, proven_service.client(link.url) as client:
+        client._credentials.session = ended
+        await client.request_quotes(
+            pool_address=proven_service.pool(1)["poolAddress"], side="ask", size=ONE, taker=proven_service.taker
+        )
+        assert client.session is None
+        client._credentials.session = ended
+        signed = client.sign_quote(proven_service.maker, proven_service.pool(1), side="ask", price=ONE // 20, size=ONE)
+        (checked,) = await client.check_quotes([signed.posted])
+        assert (checked["outcome"], client.session) == ("created", None)
+        client._credentials.session = ended
+        quotes = client.follow_quotes()
+        await quotes.when_live(SOON)
+        keys = [message["apiKey"] for message in link.sent if message["type"] == "AUTH"]
+        assert keys == ["qbs_ended", proven_service.ready["apiKey"]] * 3
+
+
+@run_async
+async def test_a_cover_is_none_while_its_connection_is_replaced(service: Service) -> None:
+    address = service.pool(14)["poolAddress"]
+    async with Disturber(service) as link, service.client(link.url) as client:
+        followed = client.follow_cover(pool_address=address, side="ask", size=ONE)
+        covers = followed.events()
+        assert followed.cover is None
+        first = await asyncio.wait_for(anext(covers), SOON)
+        assert followed.cover == first
+        seen: list[tuple[FollowState, bool]] = []
+        followed.on_state(lambda state: seen.append((state, followed.cover is None)))
+        await link.cut()
+        assert await asyncio.wait_for(anext(covers), SOON) == first
+        assert seen == [(FollowState.WAITING, True), (FollowState.SYNCING, True), (FollowState.LIVE, False)]

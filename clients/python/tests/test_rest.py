@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import socket
 import threading
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
 from decimal import Decimal
+from typing import Any
 
 import pytest
 
-from quotebook import ApiError
+from quotebook import ApiError, Rest
 from quotebook.rest import _quotas
+from quotebook.wire import InvalidQuote, Option, Pool
 
 from .conftest import ONE, SOON, Service, run_async
 
@@ -209,9 +215,91 @@ async def test_a_redirect_gets_neither_the_key_nor_a_connection(service: Service
     assert not any(b"/elsewhere" in head for head in heads)
 
 
-def test_urls_that_are_none() -> None:
-    from quotebook import Rest
+@contextmanager
+def one_answer(text: bytes) -> Iterator[str]:
+    """URL of a server that answers its first request with these bytes, and closes the connection."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
 
+        def answer() -> None:
+            connection, _peer = server.accept()
+            with connection:
+                connection.recv(65_536)
+                connection.sendall(text)
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        yield f"http://127.0.0.1:{server.getsockname()[1]}"
+        thread.join()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n9\r\n[1",
+        b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n[1]",
+        b"no HTTP\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nx: " + b"y" * 70_000,
+        b"",
+    ],
+    ids=["chunk cut", "body cut", "status line", "long line", "nothing"],
+)
+@run_async
+async def test_an_answer_that_is_not_whole_is_a_lost_connection(text: bytes) -> None:
+    with one_answer(text) as url:
+        with pytest.raises(ConnectionError):
+            await Rest(url, "key", 421613).instruments()
+
+
+def option_of(pool: Pool, strike: Decimal) -> Option:
+    return {
+        "base": pool["base"],
+        "quote": pool["quote"],
+        "expiration": pool["expiration"],
+        "strike": strike,
+        "type": pool["type"],
+    }
+
+
+@run_async
+async def test_a_number_that_the_server_would_round_is_not_sent(service: Service) -> None:
+    async with service.client() as client:
+        option = (await client.rest.pools(base="testWETH"))[0]
+        for strike in ("0.100000000000000001", "9007199254740993", "NaN", "Infinity", "1e400"):
+            for call in (client.rest.deploy_pools, client.rest.settle):
+                with pytest.raises(ValueError, match="would read"):
+                    await call([option_of(option, Decimal(strike))])
+        settled = await client.rest.settle([option_of(option, Decimal("1800.10"))])
+        assert settled["failed"][0]["failedOption"]["strike"] == Decimal("1800.1")
+
+
+def schemas_of(member: str, node: Any, root: Any) -> Iterator[Any]:
+    """The schemas that a document gives to a member of that name."""
+    for value in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
+        yield from schemas_of(member, value, root)
+    properties = node.get("properties") if isinstance(node, dict) else None
+    if isinstance(properties, dict) and member in properties:
+        yield resolved(properties[member], root)
+
+
+def resolved(schema: Any, root: Any) -> Any:
+    while "$ref" in schema:
+        place = root
+        for step in schema["$ref"].removeprefix("#/").split("/"):
+            place = place[step]
+        schema = place
+    return schema
+
+
+def test_invalid_quotes_have_the_members_of_the_served_document(service: Service) -> None:
+    with urllib.request.urlopen(f"{service.url}/openapi.json", timeout=SOON) as answer:
+        document = json.load(answer)
+    lists = list(schemas_of("invalidQuotes", document, document))
+    assert lists
+    for each in lists:
+        assert set(resolved(each["items"], document)["properties"]) == set(InvalidQuote.__annotations__)
+
+
+def test_urls_that_are_none() -> None:
     for url in ("", "ftp://127.0.0.1", "http://", "http://127.0.0.1/?a=b"):
         with pytest.raises(ValueError, match="Not the URL of a service"):
             Rest(url, "key", 421613)

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import copy
 import json
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import pytest
 
 from quotebook import FollowState
-from quotebook.subscription import EventsContent, LevelsContent, QuotesContent, Reconnect, Subscription
+from quotebook.subscription import (
+    Content,
+    CoverContent,
+    EventsContent,
+    LevelsContent,
+    QuotesContent,
+    Reconnect,
+    Subscription,
+)
+from quotebook.wire import QuoteEvent
 
 from .conftest import VECTORS
 
@@ -181,6 +190,70 @@ def test_a_refused_filter_is_over_and_a_listener_that_raises_disturbs_nothing() 
     assert "not served" in str(subscription.refusal)
 
 
+def refused(code: str | None, message: str = "") -> dict[str, Any]:
+    return {"type": "ERROR", "body": None, "message": message, "code": code}
+
+
+@pytest.mark.parametrize("code", ["taker_not_proven", "missing_scope"])
+def test_a_refusal_for_what_is_not_proven_is_final_also_after_the_start(code: str) -> None:
+    reader = Reader()
+    reader.subscription.pause()
+    reader.subscription.start()
+    assert reader.take(refused(code)) == []
+    assert reader.subscription.state is FollowState.REFUSED
+    assert reader.subscription.refusal is not None and reader.subscription.refusal.code == code
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [("rate_limited", "Too many"), ("too_many_channels", ""), ("too_many_covers", ""), (None, "RATELIMITED")],
+)
+def test_a_refusal_that_may_pass_is_retried_over_another_connection(code: str | None, message: str) -> None:
+    subscription = Subscription(FILTER, QuotesContent())
+    for _ in range(2):
+        subscription.start()
+        with pytest.raises(Reconnect):
+            subscription.take(refused(code, message))
+        subscription.pause()
+        assert subscription.state is FollowState.WAITING
+
+
+def test_other_refusals_are_retried_once_it_has_started() -> None:
+    reader = Reader()
+    reader.subscription.pause()
+    reader.subscription.start()
+    with pytest.raises(Reconnect):
+        reader.take(refused("busy"))
+
+
+def events_of(content: Content, messages: list[dict[str, Any]]) -> list[object]:
+    """Events of a subscription that starts, takes the messages, and does both again over another connection."""
+    subscription = Subscription(FILTER, content)
+    events: list[object] = []
+    subscription.events.add(events.append)
+    for epoch in ("5f0c1d2e9a7b4c38", "aaaaaaaaaaaaaaaa"):
+        subscription.start()
+        place = {"channel": content.channel, "keys": [messages[0]["key"]], "seq": messages[0]["seq"], "epoch": epoch}
+        subscription.take({"type": "INFO", "body": place, "message": ""})
+        for message in messages:
+            subscription.take(message)
+        assert subscription.state is FollowState.LIVE
+        subscription.pause()
+    return events
+
+
+def test_the_first_cover_of_each_connection_is_an_event() -> None:
+    first, second = MESSAGES["cover"], MESSAGES["cover without quotes"]
+    second = {**second, "key": first["key"]}
+    assert events_of(CoverContent(), [first, second]) == [first["body"], second["body"]] * 2
+
+
+def test_a_snapshot_of_levels_is_an_event() -> None:
+    snapshot = of_type("ORDERBOOK_SNAPSHOT")
+    assert events_of(LevelsContent(), [snapshot]) == [snapshot] * 2
+    assert events_of(QuotesContent(), [of_type("QUOTES_SNAPSHOT")]) == []
+
+
 def test_what_becomes_of_a_request_is_an_event_and_no_gap() -> None:
     subscription = Subscription({"chainId": "421613"}, EventsContent("RFQ"))
     events: list[object] = []
@@ -215,6 +288,11 @@ def test_a_withdrawn_quote_leaves_the_book_and_comes_back() -> None:
     reader.take({**withdrawn, "type": "RESTORE_QUOTE", "seq": 4713, "prevSeq": 4712})
     assert list(reader.content.book) == [quote]
     assert (reader.events, reader.resyncs) == ([4712, 4713], [])
+
+
+def test_the_type_of_an_event_names_each_message_about_a_quote() -> None:
+    named = set(get_args(get_type_hints(QuoteEvent)["type"]))
+    assert named == {message["type"] for message in MESSAGES.values() if message["type"].endswith("_QUOTE")}
 
 
 def test_trades_are_numbered_and_keep_no_book() -> None:

@@ -156,9 +156,9 @@ class LevelBook:
         # A copy: callers may change it.
         return list(self._sorted[side])
 
-    def _set(self, side: Side, told: PriceLevel) -> None:
+    def _set(self, side: Side, listed: PriceLevel) -> None:
         self._sorted.pop(side, None)
-        level = Level(int(told["price"]), int(told["size"]), told["count"])
+        level = Level(int(listed["price"]), int(listed["size"]), listed["count"])
         before = self._sides[side].pop(level.price, None)
         if before is not None:
             self._hash.remove(level_term(side, before.price, before.size, before.count))

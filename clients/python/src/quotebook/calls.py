@@ -20,7 +20,7 @@ class SocketCalls:
         self._options = options
         self._opening: asyncio.Task[_Link] | None = None
         self._is_closed = False
-        #: What becomes of the key's requests for quotes, while the connection is open.
+        #: Each change of the key's requests for quotes, while the connection is open.
         self.rfq_statuses = Listeners()
 
     async def open(self) -> None:

@@ -206,7 +206,7 @@ class Client:
         await self._calls.open()
 
     def on_rfq_status(self, listener: Callable[[RfqStatusEvent], None]) -> Callable[[], None]:
-        """What becomes of the key's requests for quotes, with the best quote. Returns a function that removes it.
+        """Reports changes of the key's requests for quotes, with the best quote. Returns a function that removes it.
 
         The server sends it over the connection of calls: open that with `connect`, again once it was lost. Meanwhile
         `rest.rfqs` has it.

@@ -1,4 +1,4 @@
-"""What providers sign besides quotes (EIP-712): withdrawals, and what an API key may do for them.
+"""Messages that providers sign besides quotes (EIP-712): withdrawals, and rights of API keys.
 
 The service carries out such a message once. Each has a nonce that its signer has not used lately, and a deadline.
 """
@@ -28,7 +28,7 @@ def sign_withdrawal(
     nonce: int | None = None,
     deadline: int | None = None,
 ) -> Withdrawal:
-    """What `rest.withdraw_quotes` sends, for 1 to 500 quotes of the account."""
+    """The body that `rest.withdraw_quotes` sends, for 1 to 500 quotes of the account."""
     return _sign_quotes("WithdrawQuotes", account, chain_id, quote_ids, nonce, deadline)
 
 
@@ -40,21 +40,21 @@ def sign_restore(
     nonce: int | None = None,
     deadline: int | None = None,
 ) -> Withdrawal:
-    """What `rest.restore_quotes` sends."""
+    """The body that `rest.restore_quotes` sends."""
     return _sign_quotes("RestoreQuotes", account, chain_id, quote_ids, nonce, deadline)
 
 
 def sign_key_authorization(
     account: Account, chain_id: str | int, key_id: str, *, until: int, nonce: int | None = None
 ) -> Authorization:
-    """What `rest.authorize_key` sends. `until`: Unix seconds, at most 90 days ahead."""
+    """The body that `rest.authorize_key` sends. `until`: Unix seconds, at most 90 days ahead."""
     return _sign_key("AuthorizeKey", account, chain_id, key_id, nonce, until)
 
 
 def sign_key_revocation(
     account: Account, chain_id: str | int, key_id: str, *, nonce: int | None = None, deadline: int | None = None
 ) -> Authorization:
-    """What `rest.revoke_key` sends from another key; the key itself needs no signature."""
+    """The body that `rest.revoke_key` sends from another key; the key itself needs no signature."""
     return _sign_key("RevokeKey", account, chain_id, key_id, nonce, deadline)
 
 
@@ -69,7 +69,7 @@ def sign_fill_limit(
     nonce: int | None = None,
     deadline: int | None = None,
 ) -> FillLimit:
-    """What `rest.set_fill_limit` sends. `contracts` is in 1e-18; 0 sets no bound, both 0 end the limit."""
+    """The body that `rest.set_fill_limit` sends. `contracts` is in 1e-18; 0 sets no bound, both 0 end the limit."""
     nonce, deadline = _terms(nonce, deadline)
     if contracts == 0 and fills == 0:
         # The end of a limit has no window, and the service reads the signature so.

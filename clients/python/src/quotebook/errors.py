@@ -17,7 +17,7 @@ class RefusedError(QuotebookError):
         super().__init__(message)
         #: Stable name of the error; None: an older server sent none.
         self.code = code
-        #: What the HTTP answer of a call would say besides, such as `pending`; None: nothing.
+        #: Members that the HTTP answer of a call would have besides, such as `pending`; None: nothing.
         self.details = details
         retry_after_ms = (details or {}).get("retryAfterMs")
         #: Milliseconds until a retry makes sense, where the server says so.

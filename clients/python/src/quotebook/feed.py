@@ -105,14 +105,20 @@ async def open_socket(options: FeedOptions) -> AsyncIterator[Any]:
     ) as socket:
         if socket.subprotocol != _SUBPROTOCOL:
             raise Reconnect("The server does not speak the feed's subprotocol")
+        await _authorize(socket, options)
+        yield socket
+
+
+async def _authorize(socket: Any, options: FeedOptions) -> None:
+    while True:
         key = options.credentials.current
         try:
             await _ask(socket, {"type": "AUTH", "apiKey": key, "body": None}, options.timeouts.answer)
+            return
         except RefusedError as error:
-            if str(error) == _UNKNOWN_KEY and options.credentials.drop(key):
-                raise Reconnect("The session has ended") from error
-            raise
-        yield socket
+            # After a session has ended the API key may still be good.
+            if str(error) != _UNKNOWN_KEY or not options.credentials.drop(key):
+                raise
 
 
 async def _ask(socket: Any, message: Message, timeout: float) -> Message:
@@ -327,7 +333,7 @@ class FollowedQuotes(Followed[QuoteEvent]):
 
 
 class FollowedBook(Followed[BookChange]):
-    """One pool's price levels."""
+    """One pool's price levels. Events: snapshots, which are the whole book, and the levels that change after them."""
 
     def __init__(self, options: FeedOptions, filter_body: Message) -> None:
         self._content = LevelsContent()
@@ -339,11 +345,13 @@ class FollowedBook(Followed[BookChange]):
         return self._content.book
 
     def on_snapshot(self, listener: Callable[[LevelBook], None]) -> Callable[[], None]:
+        """The book was replaced: at the start, and where updates could not be had again. Listeners of events get the
+        snapshot, too, after these."""
         return self._subscription.snapshots.add(listener)
 
 
 class FollowedCover(Followed[Cover]):
-    """The quotes that cover one size best."""
+    """The quotes that cover one size best. Events: the first cover of every connection, and each one after a change."""
 
     def __init__(self, options: FeedOptions, filter_body: Message) -> None:
         self._content = CoverContent()
@@ -351,10 +359,11 @@ class FollowedCover(Followed[Cover]):
 
     @property
     def cover(self) -> Cover | None:
-        """None before the first one, and while the connection is being replaced."""
-        return self._content.cover
+        """None unless the state is LIVE, so before the first cover and while the connection is being replaced."""
+        return self._content.cover if self.state is FollowState.LIVE else None
 
     def on_snapshot(self, listener: Callable[[Cover], None]) -> Callable[[], None]:
+        """The first cover of every connection. Listeners of events get it, too, after these."""
         return self._subscription.snapshots.add(listener)
 
 
@@ -373,6 +382,7 @@ class FollowedTickers(Followed[Ticker]):
         return list(self._content.tickers.values())
 
     def on_snapshot(self, listener: Callable[[dict[str, Ticker]], None]) -> Callable[[], None]:
+        """All tickers were replaced: at the start, and with every new connection."""
         return self._subscription.snapshots.add(listener)
 
 

@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
-from http.client import HTTPConnection, HTTPSConnection
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import Any, Literal, cast
 from urllib.parse import quote as url_quote
 from urllib.parse import urlsplit
@@ -191,7 +191,7 @@ class Rest:
         return cast(Book, await self._get(f"/book/{url_quote(pool, safe='')}", query))
 
     async def book_proof(self, pool_address: str, seq: int) -> BookProof:
-        """What it takes to compute a pool's book hash as of event `seq` from the chains."""
+        """Everything that computing a pool's book hash as of event `seq` from the chains takes."""
         path = f"/book/{url_quote(pool_address, safe='')}/proof"
         return cast(BookProof, await self._get(path, self._of_chain({"seq": seq})))
 
@@ -398,11 +398,11 @@ class Rest:
         return cast(CollateralBalances, await self._get("/account/collateral_balances", {"walletAddr": wallet}))
 
     async def deploy_pools(self, options: Iterable[Option]) -> DeployedPools:
-        """Deploys 1 to 100 pools."""
+        """Deploys 1 to 100 pools. Raises ValueError for a strike that the server would round, as does `settle`."""
         return cast(DeployedPools, await self._post("/pools", list(options)))
 
     async def vault_quote(self, option: Option, *, size: Number, direction: Literal["buy", "sell"]) -> VaultQuote:
-        """What a trade of `size` contracts with the pair's vault costs the operator now."""
+        """The price of a trade of `size` contracts with the pair's vault, for the operator and now."""
         query = {
             "base": option["base"],
             "quote": option["quote"],
@@ -493,7 +493,14 @@ class Rest:
             text = answer.read(self._max_answer_bytes + 1)
             if len(text) > self._max_answer_bytes:
                 raise QuotebookError(f"The answer has more than {self._max_answer_bytes} bytes")
+            # `read` of a number of bytes does not compare with content-length.
+            if answer.length:
+                raise ConnectionError(f"The answer ended {answer.length} bytes early")
             return answer.status, text, {name.lower(): value for name, value in answer.getheaders()}
+        except OSError:
+            raise
+        except HTTPException as error:
+            raise ConnectionError(f"The answer is not whole HTTP: {error!r}") from error
         finally:
             connection.close()
 
@@ -536,7 +543,10 @@ def _digits(number: Number) -> str:
 
 
 def _json_number(value: object) -> float:
-    """The server reads numbers of bodies as JavaScript does, so a float loses nothing."""
-    if isinstance(value, Decimal):
-        return float(value)
-    raise TypeError(f"{type(value).__name__} is no JSON")
+    """The server reads numbers of bodies as floats. Raises ValueError for one that no float's shortest digits give."""
+    if not isinstance(value, Decimal):
+        raise TypeError(f"{type(value).__name__} is no JSON")
+    number = float(value)
+    if not value.is_finite() or Decimal(repr(number)) != value:
+        raise ValueError(f"The server would read {value} as {number}: give at most 15 digits")
+    return number

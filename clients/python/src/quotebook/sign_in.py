@@ -23,7 +23,7 @@ class Session:
 
 
 class Credentials:
-    """What a client sends as its key: the API key, or the token of a session in its place."""
+    """The key that a client sends: the API key, or the token of a session in its place."""
 
     def __init__(self, api_key: str) -> None:
         # HTTP trims header values, the feed does not.

@@ -44,7 +44,7 @@ class SignatureError(ValueError):
 
 @dataclass(frozen=True)
 class QuoteTerms:
-    """What a maker offers. Amounts are whole numbers of 1e-18 units."""
+    """Terms of an offer. Amounts are whole numbers of 1e-18 units."""
 
     #: The side of the book: `bid` to buy options, `ask` to sell them.
     side: Side
@@ -145,7 +145,7 @@ def domain_separator(chain_id: str | int, pool_address: str) -> bytes:
 
 
 def quote_digest(domain: bytes, provider: str, terms: QuoteTerms) -> bytes:
-    """What a maker signs; as hexadecimal text it is the quote's id."""
+    """The digest that a maker signs; as hexadecimal text it is the quote's id."""
     struct = b"".join(
         (
             _QUOTE_TYPE,

@@ -61,7 +61,7 @@ class Listeners:
 
 
 class Content(Protocol):
-    """What the messages of a channel add up to."""
+    """The state that the messages of a channel add up to."""
 
     channel: Channel
     #: False: events alone, no snapshots.
@@ -80,7 +80,10 @@ class Content(Protocol):
         """Returns the event that listeners get; None: it is not for them."""
 
     def snapshot_event(self, message: Message) -> object:
-        """What listeners of snapshots get."""
+        """The argument of listeners of snapshots."""
+
+    def event_of_snapshot(self, message: Message) -> object:
+        """The event that listeners of events get for a whole snapshot; None: they get none."""
 
 
 class QuotesContent:
@@ -114,6 +117,9 @@ class QuotesContent:
     def snapshot_event(self, message: Message) -> object:
         return self.book
 
+    def event_of_snapshot(self, message: Message) -> object:
+        return None
+
 
 class LevelsContent:
     channel: Channel = "ORDERBOOK"
@@ -141,6 +147,9 @@ class LevelsContent:
 
     def snapshot_event(self, message: Message) -> object:
         return self.book
+
+    def event_of_snapshot(self, message: Message) -> object:
+        return message
 
 
 class TickersContent:
@@ -172,6 +181,9 @@ class TickersContent:
     def snapshot_event(self, message: Message) -> object:
         return self.tickers
 
+    def event_of_snapshot(self, message: Message) -> object:
+        return None
+
 
 class CoverContent:
     """The newest message is the whole cover."""
@@ -202,6 +214,9 @@ class CoverContent:
     def snapshot_event(self, message: Message) -> object:
         return self.cover
 
+    def event_of_snapshot(self, message: Message) -> object:
+        return self.cover
+
 
 class EventsContent:
     """Events of QUOTES, RFQ or TRADES from now on, without a book."""
@@ -227,6 +242,9 @@ class EventsContent:
     def snapshot_event(self, message: Message) -> object:
         return None
 
+    def event_of_snapshot(self, message: Message) -> object:
+        return None
+
 
 _QUOTE_EVENTS = frozenset(
     f"{what}_QUOTE"
@@ -248,6 +266,13 @@ _RFQ_EVENTS = frozenset(("RFQ", "RFQ_UPDATE"))
 _TRADE_EVENTS = frozenset(("TRADE", "UNDO_TRADES"))
 _EVENTS = {"QUOTES": _QUOTE_EVENTS, "RFQ": _RFQ_EVENTS, "TRADES": _TRADE_EVENTS}
 _UPDATES = _QUOTE_EVENTS | _RFQ_EVENTS | _TRADE_EVENTS | {"ORDERBOOK_UPDATE"}
+
+#: Codes of refusals that hold until the key has proven more: another try would be refused as well.
+_FINAL_REFUSALS = frozenset(("taker_not_proven", "missing_scope"))
+#: Codes of refusals that a later try may pass.
+_PASSING_REFUSALS = frozenset(("rate_limited", "too_many_channels", "too_many_covers"))
+#: An older server sends no codes.
+_RATE_LIMITED_TEXT = "RATELIMITED"
 
 
 class _Positions:
@@ -407,9 +432,12 @@ class Subscription:
         return []
 
     def _on_refused(self, error: RefusedError) -> list[Message]:
+        """A refusal before the first start is final unless it may pass; one after it is retried unless it is final."""
         self._is_asking = False
+        is_passing = error.code in _PASSING_REFUSALS or str(error) == _RATE_LIMITED_TEXT
+        is_final = error.code in _FINAL_REFUSALS or (self._epoch is None and not is_passing)
         is_too_large = str(error).startswith("Too many quotes for a snapshot")
-        if self._epoch is None and str(error) != "RATELIMITED":
+        if is_final:
             self.refuse(error)
         elif not is_too_large:
             raise Reconnect(str(error))
@@ -458,6 +486,7 @@ class Subscription:
         if not self._awaited:
             self._enter(FollowState.LIVE)
             self.snapshots.call(self._content.snapshot_event(message))
+            self._call(self._content.event_of_snapshot(message))
 
     def _take_numbered(self, message: Message) -> list[Message]:
         if self._awaited:
@@ -476,12 +505,12 @@ class Subscription:
         if not self._content.has_book:
             self._positions.confirm(int(message["seq"]))
             return []
-        told = [book for book in message["books"] if book["key"] in self._keys]
-        if told and self._awaited:
+        listed = [book for book in message["books"] if book["key"] in self._keys]
+        if listed and self._awaited:
             return self._resync("GAP", None)
-        if any(self._content.hash(book["key"]) != book["hash"] for book in told):
+        if any(self._content.hash(book["key"]) != book["hash"] for book in listed):
             return self._resync("HASH", None)
-        if len(told) == len(self._keys):
+        if len(listed) == len(self._keys):
             self._positions.confirm(int(message["seq"]))
         return []
 

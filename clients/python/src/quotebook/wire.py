@@ -31,7 +31,7 @@ class Signature(TypedDict):
 
 
 class PostedQuote(TypedDict):
-    """What POST /quotes takes."""
+    """An item of the body of POST /quotes."""
 
     poolKey: PoolKey
     chainId: str
@@ -56,8 +56,10 @@ class OrderbookQuote(PostedQuote):
     """On the feed, of a pool with the standard oracle adapter: `WETH-USDC-29JAN27-2000-C`."""
 
 
-class InvalidQuote(OrderbookQuote):
+class InvalidQuote(TypedDict):
+    #: The pool's name for it.
     reason: str
+    quote: OrderbookQuote
 
 
 class _Orders(TypedDict):
@@ -82,7 +84,7 @@ class PostedQuotes(TypedDict):
 
 
 class CheckedQuote(TypedDict):
-    """What a dry run says of one quote."""
+    """The result of a dry run for one quote."""
 
     outcome: Literal["created", "failed", "exists"]
     reasons: list[str]
@@ -223,7 +225,7 @@ class CollateralBalances(TypedDict):
 
 
 class Quota(TypedDict):
-    """What is left of a key's quota, and how fast it returns."""
+    """The rest of a key's quota, and how fast it returns."""
 
     left: int
     perSecond: float
@@ -238,7 +240,7 @@ class CancelledQuotes(TypedDict):
 
 
 class Withdrawal(TypedDict):
-    """What DELETE /quotes and POST /quotes/restore take. A key that has proven the provider's address signs nothing."""
+    """Body of DELETE /quotes and POST /quotes/restore. A key that has proven the provider's address signs nothing."""
 
     chainId: str
     provider: str
@@ -276,7 +278,7 @@ class WithdrawnQuotesPage(TypedDict):
 
 
 class Authorization(TypedDict):
-    """What POST and DELETE /authorizations take. The key itself revokes without a signature."""
+    """Body of POST and DELETE /authorizations. The key itself revokes without a signature."""
 
     chainId: str
     provider: str
@@ -316,7 +318,7 @@ class _FillBounds(TypedDict):
 
 
 class FillLimit(_FillBounds):
-    """What POST /fill_limits takes."""
+    """Body of POST /fill_limits."""
 
     chainId: str
     provider: str
@@ -444,7 +446,7 @@ class FillCall(TypedDict):
 
 
 class Approval(TypedDict):
-    """What the taker approves before it fills."""
+    """The allowance that the taker gives before it fills."""
 
     token: str
     decimals: int
@@ -596,17 +598,20 @@ class _QuoteEvent(_Numbered):
         "INVALIDATE_QUOTE",
         "REVALIDATE_QUOTE",
         "UNDO_QUOTE",
+        "WITHDRAW_QUOTE",
+        "RESTORE_QUOTE",
     ]
     cause: Cause | None
     body: OrderbookQuote
 
 
 class QuoteEvent(_QuoteEvent, total=False):
-    """What happened to one quote."""
+    """A change of one quote."""
 
     #: Of FILL_QUOTE: what this fill took.
     size: str
-    #: Of INVALIDATE_QUOTE: the pool's name for it.
+    #: Of INVALIDATE_QUOTE: the pool's name for it. Of WITHDRAW_QUOTE: REQUESTED, DISCONNECTED,
+    #: HEARTBEAT_MISSED or FILL_LIMIT.
     reason: str
     #: Of UNDO_QUOTE: whether the quote is in the book now.
     valid: bool
@@ -622,7 +627,7 @@ class Rfq(_Numbered, total=False):
 
 
 class RfqStatusEvent(TypedDict):
-    """What became of a request of the key."""
+    """A change of a request for quotes of the key."""
 
     type: Literal["RFQ_STATUS"]
     #: Of the event that changed it.
@@ -669,7 +674,7 @@ class _BookChange(TypedDict):
 
 
 class BookChange(_BookChange, total=False):
-    """A snapshot is the whole book, an update the levels that changed."""
+    """ORDERBOOK_SNAPSHOT: the whole book. ORDERBOOK_UPDATE: the levels that changed; one with `count` 0 has left."""
 
     levelsHash: str
     prevSeq: int
