@@ -1,18 +1,7 @@
-import { type Hex, type PoolKey, type Signature, type SignedQuote, ZERO_ADDRESS } from '../engine/quote.js';
+import { type Hex, type Signature, type SignedQuote, ZERO_ADDRESS } from '../engine/quote.js';
 import { LruMap } from '../system/lru-map.js';
 import { Keccak256, toHex } from './keccak256.js';
 import { type ClaimedSignature, PackedVerifier, type Secp256k1 } from './secp256k1.js';
-
-const NOBODY: Hex = '0x0000000000000000000000000000000000000000';
-
-/** The first quote that cannot be signed, by its place; nothing was signed. `poolKey`: where its pool is the reason. */
-export interface SigningRefusal {
-  readonly type: 'REFUSED';
-  readonly index: number;
-  readonly code: 'invalid_parameter' | 'invalid_expiration' | 'invalid_pool_key' | 'pool_not_deployed';
-  readonly message: string;
-  readonly poolKey: PoolKey | null;
-}
 
 /** Checks, here and now, that a quote was signed by its provider. */
 export class QuoteSignature {
@@ -33,7 +22,7 @@ export class QuoteSignature {
    * The signer of `quoteId` in lower case; null if `s` is in the upper half, `v` is not 27 or 28, or no key fits.
    */
   signer(quoteId: Hex, signature: Signature): Hex | null {
-    const address = this.#verifier.signer({ quoteId, provider: NOBODY, signature });
+    const address = this.#verifier.signer({ quoteId, provider: ZERO_ADDRESS, signature });
     return address && toHex(address);
   }
 

@@ -1,5 +1,4 @@
 import type { Static, TSchema } from 'typebox';
-import type { SigningRefusal } from '../auth/quote-signature.js';
 import { type Hex, type PoolKey, type SignedQuote, ZERO_ADDRESS } from '../engine/quote.js';
 import type { NetRequest, NetResponse } from '../net/net.js';
 import type { GasRefusal } from '../quota/gas-budget.js';
@@ -68,6 +67,7 @@ export interface QuoteTerms extends OptionTerms {
 }
 
 type VaultTradeRefusalCode = VaultRefusalCode | 'invalid_parameter' | 'insufficient_balance' | 'insufficient_allowance';
+type SigningRefusalCode = 'invalid_parameter' | 'invalid_expiration' | 'invalid_pool_key' | 'pool_not_deployed';
 
 /** Actions of the operator's wallet for keys with the scope `operator`. Results are in the order of the request. */
 export interface OperatorTrading {
@@ -118,11 +118,16 @@ export interface OperatorTrading {
     | NotNow
     | TokenCapRefusal
   >;
-  sign(
-    quotes: readonly QuoteTerms[],
-  ): Promise<
+  sign(quotes: readonly QuoteTerms[]): Promise<
     | { readonly type: 'SIGNED'; readonly quotes: readonly SignedQuote[] }
-    | SigningRefusal
+    /** The first quote that cannot be signed, by its place; nothing was signed. `poolKey`: where its pool is why. */
+    | {
+        readonly type: 'REFUSED';
+        readonly index: number;
+        readonly code: SigningRefusalCode;
+        readonly message: string;
+        readonly poolKey: PoolKey | null;
+      }
     | { readonly type: 'CHAIN_UNREACHABLE' }
   >;
 }

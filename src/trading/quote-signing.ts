@@ -1,5 +1,5 @@
 import { parseSignature } from 'viem';
-import type { QuoteSignature, SigningRefusal } from '../auth/quote-signature.js';
+import type { QuoteSignature } from '../auth/quote-signature.js';
 import type { ChainReader } from '../chain/contracts/chain-reader.js';
 import { isChainFailure } from '../chain/contracts/contract-errors.js';
 import { findPools } from '../chain/follow/pool-addresses.js';
@@ -17,6 +17,15 @@ export interface NewQuote extends OptionTerms {
   readonly lifeSeconds: number;
   /** In lower case; the zero address: anyone may fill it. */
   readonly taker: Hex;
+}
+
+/** The first quote that cannot be signed, by its place; nothing was signed. `poolKey`: where its pool is the reason. */
+interface SigningRefusal {
+  readonly type: 'REFUSED';
+  readonly index: number;
+  readonly code: 'invalid_parameter' | 'invalid_expiration' | 'invalid_pool_key' | 'pool_not_deployed';
+  readonly message: string;
+  readonly poolKey: PoolKey | null;
 }
 
 export type SigningResult =
