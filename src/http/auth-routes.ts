@@ -138,7 +138,11 @@ export function authRoutes({ signIns, selfService, chainId, limits }: AuthRouteP
       case 'CREATED': {
         const { id, key, address, replaced } = result;
         const created: CreateKeyResult = {
-          ...{ id, key, tier: 'self', address, replaced },
+          id,
+          key,
+          tier: 'self',
+          address,
+          replaced,
           unusedDays: limits.selfKeyUnusedDays,
         };
         return json(JSON.stringify(created), 201);

@@ -31,9 +31,19 @@ export function measuredJournal(journal: Journal, clock: Clock, { commits, commi
 
 /** The methods that the service calls. Any other counts as `other`, so that there are only so many series. */
 const RPC_METHODS: ReadonlySet<string> = new Set([
-  ...['eth_blockNumber', 'eth_call', 'eth_chainId', 'eth_estimateGas', 'eth_gasPrice', 'eth_getBalance'],
-  ...['eth_getBlockByNumber', 'eth_getLogs', 'eth_getTransactionByHash', 'eth_getTransactionCount'],
-  ...['eth_getTransactionReceipt', 'eth_maxPriorityFeePerGas', 'eth_sendRawTransaction'],
+  'eth_blockNumber',
+  'eth_call',
+  'eth_chainId',
+  'eth_estimateGas',
+  'eth_gasPrice',
+  'eth_getBalance',
+  'eth_getBlockByNumber',
+  'eth_getLogs',
+  'eth_getTransactionByHash',
+  'eth_getTransactionCount',
+  'eth_getTransactionReceipt',
+  'eth_maxPriorityFeePerGas',
+  'eth_sendRawTransaction',
 ]);
 
 /** The same chain, with its requests counted by their method and what came of them. */
