@@ -22,7 +22,7 @@ import type { OpenTraces } from './app/otlp-traces.js';
 import { measureStorage } from './app/metrics-wiring.js';
 import { startService } from './app/service.js';
 import { awaitChains } from './app/wait-for-chains.js';
-import { DiskKeyFiles } from './auth/key-file.js';
+import { DiskKeyFiles } from './auth/disk-key-files.js';
 import { KeyStore, LEDGER } from './auth/key-store.js';
 import { type ChainIdentity, type ChainProfile, type Profile, readIdentity } from './chain/contracts/deployments.js';
 import { checkProfile } from './chain/contracts/profile-check.js';

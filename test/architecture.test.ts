@@ -121,7 +121,7 @@ t.test('the disk, the network, other threads and processes are reached where a p
       'cli/',
       'persistence/disk/file-lock',
       'persistence/disk/node-disk',
-      'auth/key-file',
+      'auth/disk-key-files',
       'main',
       'app/local-setup',
       'app/process',

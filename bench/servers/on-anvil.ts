@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { startService } from '../../src/app/service.js';
-import { DiskKeyFiles } from '../../src/auth/key-file.js';
+import { DiskKeyFiles } from '../../src/auth/disk-key-files.js';
 import { KeyStore } from '../../src/auth/key-store.js';
 import type { ChainProfile } from '../../src/chain/contracts/deployments.js';
 import { startLocalChain } from '../../src/chain/dev/local-chain.js';

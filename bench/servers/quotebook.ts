@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { startService } from '../../src/app/service.js';
-import { DiskKeyFiles } from '../../src/auth/key-file.js';
+import { DiskKeyFiles } from '../../src/auth/disk-key-files.js';
 import { KeyStore } from '../../src/auth/key-store.js';
 import { type Limits, limits as defaultLimits } from '../../src/config/limits.js';
 import type { Journal } from '../../src/engine/ports.js';

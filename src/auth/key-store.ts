@@ -2,11 +2,10 @@ import { createHmac } from 'node:crypto';
 import type { CancelTimer, Clock, Random } from '../engine/ports.js';
 import type { Hex } from '../engine/quote.js';
 import { LruMap } from '../system/lru-map.js';
+import { createApiKey, isWellFormedKey } from './api-key.js';
 import {
-  createApiKey,
   formatLedger,
   formatProofs,
-  isWellFormedKey,
   type KeyFiles,
   type KeyRecord,
   parseLedger,

@@ -1,4 +1,5 @@
-import { DiskKeyFiles, type KeyFiles, type Scope, SCOPES, type KeyTier, TIERS } from '../auth/key-file.js';
+import { DiskKeyFiles } from '../auth/disk-key-files.js';
+import { type KeyFiles, type Scope, SCOPES, type KeyTier, TIERS } from '../auth/key-file.js';
 import { type KeyInfo, KeyStore, LEDGER } from '../auth/key-store.js';
 import { limits } from '../config/limits.js';
 import { CLUSTER_SETTINGS, type Settings } from '../config/setting-table.js';

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { createApiKey } from '../../src/auth/key-file.js';
+import { createApiKey } from '../../src/auth/api-key.js';
 import { type KeyChange, KeyStore } from '../../src/auth/key-store.js';
 import { systemRandom } from '../../src/system/clock.js';
 import { ManualClock } from '../system/manual-clock.js';

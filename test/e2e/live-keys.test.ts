@@ -1,5 +1,5 @@
 import t from 'tap';
-import { DiskKeyFiles } from '../../src/auth/key-file.js';
+import { DiskKeyFiles } from '../../src/auth/disk-key-files.js';
 import { KeyStore } from '../../src/auth/key-store.js';
 import { limits, tierQuotas } from '../../src/config/limits.js';
 import { lockFile } from '../../src/persistence/disk/file-lock.js';

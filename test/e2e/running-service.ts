@@ -7,7 +7,7 @@ import { LogEvents } from '../../src/app/log-event-history.js';
 import { endpointTroubles, PAGE_DIRECTORY, readPageFiles } from '../../src/app/process.js';
 import type { PostTraces } from '../../src/app/post-traces.js';
 import { type Service, startService } from '../../src/app/service.js';
-import { DiskKeyFiles } from '../../src/auth/key-file.js';
+import { DiskKeyFiles } from '../../src/auth/disk-key-files.js';
 import { KeyStore } from '../../src/auth/key-store.js';
 import type { Privacy } from '../../src/auth/taker-access.js';
 import { type ChainProfile, type Profile, readIdentity } from '../../src/chain/contracts/deployments.js';

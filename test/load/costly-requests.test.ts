@@ -2,7 +2,7 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
-import { DiskKeyFiles } from '../../src/auth/key-file.js';
+import { DiskKeyFiles } from '../../src/auth/disk-key-files.js';
 import { KeyStore } from '../../src/auth/key-store.js';
 import { limits, tierQuotas } from '../../src/config/limits.js';
 import { lockFile } from '../../src/persistence/disk/file-lock.js';
