@@ -8,19 +8,14 @@ import { acceptsMissing, openDataDirectory } from './app/data-directory.js';
 import { operatorAccount } from './app/local-core.js';
 import { greeting, localApiKey, type LocalSetup, openLocalSetup, writeReadyFile } from './app/local-setup.js';
 import { LogEvents } from './app/log-event-history.js';
-import {
-  endAll,
-  endpointTroubles,
-  openLogger,
-  openStatusLine,
-  PAGE_DIRECTORY,
-  readPageFiles,
-  untilSignal,
-} from './app/process.js';
+import { PAGE_DIRECTORY, readPageFiles } from './app/page-files.js';
 import type { StatusLine } from './app/progress.js';
 import type { OpenTraces } from './app/otlp-traces.js';
 import { measureStorage } from './app/metrics-wiring.js';
 import { startService } from './app/service.js';
+import { endAll, untilSignal } from './app/shutdown.js';
+import { openLogger, openStatusLine } from './app/text-log.js';
+import { endpointTroubles } from './app/trouble-log.js';
 import { awaitChains } from './app/wait-for-chains.js';
 import { DiskKeyFiles } from './auth/disk-key-files.js';
 import { KeyStore, LEDGER } from './auth/key-store.js';

@@ -124,7 +124,7 @@ t.test('the disk, the network, other threads and processes are reached where a p
       'auth/disk-key-files',
       'main',
       'app/local-setup',
-      'app/process',
+      'app/page-files',
     ],
     'node:http': ['net/', 'chain/rpc/http-transport', 'metrics/metrics'],
     'node:https': ['chain/rpc/http-transport'],

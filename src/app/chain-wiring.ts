@@ -30,7 +30,7 @@ import { dueSecond } from '../engine/order-book.js';
 import type { Hex } from '../engine/quote.js';
 import type { EngineTime, Sequencer } from '../engine/sequencer.js';
 import { followedBook, type SignatureParts } from './engine-ports.js';
-import { briefly, TroubleLog } from './process.js';
+import { briefly, TroubleLog } from './trouble-log.js';
 import { CatchUpProgress, Progress, type ProgressState } from './progress.js';
 import type { CoreOptions } from './service-options.js';
 import type { Chains, ChainsOptions } from './chains.js';

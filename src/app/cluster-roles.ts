@@ -30,7 +30,7 @@ import { systemClock, systemRandom } from '../system/clock.js';
 import { openSnapshots, openLogOptions } from './data-directory.js';
 import { openGatewayCore } from './gateway-core.js';
 import { leaderCalls } from './leader-calls.js';
-import { endAll } from './process.js';
+import { endAll } from './shutdown.js';
 import { type Service, startService } from './service.js';
 import type { ServiceOptions, CoreOptions } from './service-options.js';
 import { type LocalCore, openLocalCore, operatorAccount } from './local-core.js';

@@ -14,7 +14,7 @@ import { nodeDiskAt } from '../persistence/disk/node-disk.js';
 import type { Hex } from '../engine/quote.js';
 import { modeBeyondOwner } from '../system/make-directory.js';
 import { multicallLimits } from './chain-wiring.js';
-import { hostOf } from './process.js';
+import { hostOf } from './trouble-log.js';
 
 export interface Finding {
   /** `endpoint`, `contracts`, `clock`, `wallet`, `disk`, `files` or `node`. */

@@ -43,7 +43,7 @@ import { READABLE_SUBPROTOCOL, SUBPROTOCOLS } from '../ws/session.js';
 import { type ChainsView, type Core, staleness, UNREAD } from './core.js';
 import { Listeners } from './listeners.js';
 import type { PostTraces } from './post-traces.js';
-import { TroubleLog } from './process.js';
+import { TroubleLog } from './trouble-log.js';
 import type { ServiceOptions } from './service-options.js';
 
 export interface HttpWiringOptions {

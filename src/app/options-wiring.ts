@@ -50,7 +50,7 @@ import {
   type OperatorCaps,
 } from '../quota/gas-budget.js';
 import type { ChainsView, CommittedRecords, Core, OptionServices } from './core.js';
-import { briefly, TroubleLog } from './process.js';
+import { briefly, TroubleLog } from './trouble-log.js';
 import type { Chains } from './chains.js';
 
 export interface OptionServicesOptions {

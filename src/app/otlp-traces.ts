@@ -6,7 +6,7 @@ import type { Logger } from 'pino';
 import type { CancelTimer, Clock } from '../engine/ports.js';
 import type { Metrics } from '../metrics/metrics.js';
 import { PostTraces, type TraceAttributes, type TraceSource, type TraceSpan } from './post-traces.js';
-import { TroubleLog } from './process.js';
+import { TroubleLog } from './trouble-log.js';
 
 export interface TraceLimits {
   /** Quotes of one request that are followed. */

@@ -8,7 +8,7 @@ import { json, unavailable } from '../http/responses.js';
 import { CloseCode, type NetRequestHead, type NetResponse, type UpgradeDecision } from '../net/net.js';
 import { openServer, type ServerChoice } from '../net/open-server.js';
 import { backoff, Deadline } from '../system/timers.js';
-import { briefly } from './process.js';
+import { briefly } from './trouble-log.js';
 
 export interface AwaitChainsOptions extends ServerChoice {
   /** Asks both chains who they are. */

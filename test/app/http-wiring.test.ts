@@ -1,7 +1,7 @@
 import pino from 'pino';
 import t from 'tap';
 import { openRequestWatch } from '../../src/app/http-wiring.js';
-import { redaction } from '../../src/app/process.js';
+import { redaction } from '../../src/app/text-log.js';
 import type { NetRequestHead } from '../../src/net/net.js';
 import { systemRandom } from '../../src/system/clock.js';
 import { ManualClock } from '../system/manual-clock.js';

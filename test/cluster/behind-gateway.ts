@@ -1,6 +1,6 @@
 import pino from 'pino';
 import { runEngine, startGateway } from '../../src/app/cluster-roles.js';
-import { PAGE_DIRECTORY, readPageFiles } from '../../src/app/process.js';
+import { PAGE_DIRECTORY, readPageFiles } from '../../src/app/page-files.js';
 import type { Service } from '../../src/app/service.js';
 import { KeyStore } from '../../src/auth/key-store.js';
 import { type Profile, readIdentity } from '../../src/chain/contracts/deployments.js';

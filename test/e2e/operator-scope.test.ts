@@ -1,6 +1,6 @@
 import pino from 'pino';
 import t from 'tap';
-import { redaction } from '../../src/app/process.js';
+import { redaction } from '../../src/app/text-log.js';
 import { LONG, optionTokenAbi } from '../../src/chain/contracts/abi.js';
 import type { Pool } from '../../src/engine/quote.js';
 import { MemoryKeyValueStore } from '../chain/memory-key-value-store.js';
