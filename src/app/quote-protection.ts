@@ -6,7 +6,7 @@ import type { CancelTimer, Clock } from '../engine/ports.js';
 import type { Hex } from '../engine/quote.js';
 import type { Sequencer } from '../engine/sequencer.js';
 import type { ProtectionRequest, ProtectionResult, QuoteProtections } from '../http/protection-routes.js';
-import { TurnBudget } from '../quota/turn-budget.js';
+import { TurnBudget } from '../system/turn-budget.js';
 import { consentRefusal, signedNonce } from './provider-consent.js';
 
 export interface QuoteProtectionParts {
@@ -190,7 +190,7 @@ export class QuoteProtection implements QuoteProtections {
       timer.cancel = this.#turns.wait(() => this.#look(name, timer));
       return;
     }
-    this.#turns.made();
+    this.#turns.spend();
     this.#fire(name, timer);
   }
 

@@ -15,7 +15,7 @@ import { measuredCalls } from '../metrics/instrument.js';
 import { CloseCode, type NetServer } from '../net/net.js';
 import { LargeAnswers } from '../quota/large-answers.js';
 import { Quotas, type QuotaTable } from '../quota/rate-limits.js';
-import { TurnBudget } from '../quota/turn-budget.js';
+import { TurnBudget } from '../system/turn-budget.js';
 import { UnknownKeyGuard } from '../quota/unknown-key-guard.js';
 import { rfqStatusMessages } from '../rfq/rfq-json.js';
 import { QuoteJson } from '../wire/quote-json.js';

@@ -221,6 +221,12 @@ export interface NetOptions {
   readonly onFault: (error: unknown) => void;
 }
 
+/**
+ * How many times `spareDescriptors` have to be free again before connections are taken again: with just as many it would
+ * stop and begin in turns.
+ */
+export const ENOUGH_AGAIN = 2;
+
 export interface NetServer {
   readonly backend: NetBackend;
   /** Its version (`node`: that of Node.js), and the package or path that it was loaded from. */

@@ -2,7 +2,7 @@ import type { Clock } from '../engine/ports.js';
 import type { PacedWork } from '../system/paced-work.js';
 import { pause } from '../system/timers.js';
 import type { QuotaHolder, Quotas } from './rate-limits.js';
-import type { TurnBudget } from './turn-budget.js';
+import type { TurnBudget } from '../system/turn-budget.js';
 
 /** Answers of one key: one is made, the others wait in the order in which they were requested. */
 interface Line {
@@ -70,10 +70,10 @@ export class LargeAnswers {
     for (let waitMs = this.#quotas.debtMs(holder); waitMs > 0; waitMs = this.#quotas.debtMs(holder)) {
       await pause(this.#clock, waitMs);
     }
-    if (this.#turns.hasRoom) return this.#turns.made();
+    if (this.#turns.hasRoom) return this.#turns.spend();
     await new Promise<void>((resolve) => {
       this.#turns.wait(() => {
-        this.#turns.made();
+        this.#turns.spend();
         resolve();
       });
     });

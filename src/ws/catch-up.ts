@@ -3,7 +3,7 @@ import type { CancelTimer, Clock } from '../engine/ports.js';
 import type { PastEventsPage, TimedEvent } from '../feed/event-history.js';
 import type { Feed, ResyncReason } from '../feed/feed.js';
 import { CloseCode, type NetSocket } from '../net/net.js';
-import type { TurnBudget } from '../quota/turn-budget.js';
+import type { TurnBudget } from '../system/turn-budget.js';
 
 /** Rate limit of the rows and bytes that a key requests. */
 export interface ReaderPace {
@@ -88,7 +88,7 @@ export class CatchUp {
       if (!this.#hasFirst) {
         const page = this.#steps.first.next();
         if (page.done !== true) {
-          this.#turns.made();
+          this.#turns.spend();
           this.#socket.send(page.value, this.#isBinary);
           continue;
         }
@@ -98,10 +98,10 @@ export class CatchUp {
       if (isPresent) {
         this.#isOver = true;
         // Joining may have to sum up the book first.
-        this.#turns.made();
+        this.#turns.spend();
         return this.#steps.arrive();
       }
-      this.#turns.made();
+      this.#turns.spend();
       const events = this.#feed.read(this.at, this.#limits.wsReplayEvents);
       if (events instanceof Promise) {
         events.then(

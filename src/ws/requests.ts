@@ -5,7 +5,7 @@ import type { Hex } from '../engine/quote.js';
 import type { Feed } from '../feed/feed.js';
 import { coverRequestOf, filterKeys, filterOf, tradeSelectionOf, viewOf } from '../feed/filters.js';
 import { CloseCode } from '../net/net.js';
-import type { TurnBudget } from '../quota/turn-budget.js';
+import type { TurnBudget } from '../system/turn-budget.js';
 import { noPoolText } from '../wire/primitives.js';
 import type {
   AuthMessage,
@@ -140,7 +140,7 @@ export class ClientRequests {
       this.#validateFollow(session, message, holder) ??
       (message.channel === 'TICKER' || message.channel === 'COVER' ? null : resumeProblem(message.body));
     if (problem !== null) return problem;
-    if (readsBook(session, message)) this.#options.turns.made();
+    if (readsBook(session, message)) this.#options.turns.spend();
     if (message.channel === 'ORDERBOOK') return this.#filterBook(session, message, id);
     if (message.channel === 'COVER') return this.#filterCover(session, message, id);
     if (message.channel === 'TRADES') return this.#filterTrades(session, message, id);

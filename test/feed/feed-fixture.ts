@@ -8,7 +8,7 @@ import type { EventHistory } from '../../src/feed/event-history.js';
 import { Feed, type FeedLimits } from '../../src/feed/feed.js';
 import type { Publish } from '../../src/feed/topics.js';
 import { TopicIndex } from '../../src/feed/topic-index.js';
-import { TurnBudget } from '../../src/quota/turn-budget.js';
+import { TurnBudget } from '../../src/system/turn-budget.js';
 import type { Heartbeat, ServerMessageV2 } from '../../src/wire/feed-messages.js';
 import { QuoteJson } from '../../src/wire/quote-json.js';
 import { Gateway } from '../../src/ws/gateway.js';

@@ -1,46 +1,6 @@
 import t from 'tap';
-import { RequestTurnBudget } from '../../src/net/handlers.js';
 import { head, RawConnection, statuses, upgradeHead } from './raw-connection.js';
 import { eachBackend, quietSockets, serve } from './serving.js';
-
-const turn = () => new Promise((resolve) => setImmediate(resolve));
-
-t.test('in each turn there is room for so many, those that wait before all others', async (t) => {
-  const turns = new RequestTurnBudget(2);
-  const begun: string[] = [];
-  t.strictSame([turns.take(), turns.take(), turns.take()], [true, true, false]);
-  for (const name of ['a', 'b', 'c']) turns.wait(() => begun.push(name));
-  t.strictSame(begun, []);
-  await turn();
-  t.strictSame(begun, ['a', 'b']);
-  t.notOk(turns.take());
-  await turn();
-  t.strictSame(begun, ['a', 'b', 'c']);
-  t.strictSame([turns.take(), turns.take()], [true, false]);
-});
-
-t.test('the count goes on over turns until half of it is used, then it begins anew', async (t) => {
-  const turns = new RequestTurnBudget(4);
-  t.ok(turns.take());
-  await turn();
-  t.strictSame([turns.take(), turns.take(), turns.take(), turns.take()], [true, true, true, false]);
-  await turn();
-  t.strictSame([turns.take(), turns.take(), turns.take(), turns.take(), turns.take()], [true, true, true, true, false]);
-});
-
-t.test('who comes in a turn that those before have used up waits for the next', async (t) => {
-  const turns = new RequestTurnBudget(2);
-  const begun: string[] = [];
-  turns.take();
-  turns.take();
-  for (const name of ['a', 'b']) turns.wait(() => begun.push(name));
-  await turn();
-  t.strictSame(begun, ['a', 'b']);
-  t.notOk(turns.take());
-  turns.wait(() => begun.push('c'));
-  await turn();
-  t.strictSame(begun, ['a', 'b', 'c']);
-});
 
 eachBackend(t, (t, backend) => {
   const MOST = 20;

@@ -8,7 +8,7 @@ import type { Hex, Pool } from '../../src/engine/quote.js';
 import { Feed } from '../../src/feed/feed.js';
 import type { Publish } from '../../src/feed/topics.js';
 import { TopicIndex } from '../../src/feed/topic-index.js';
-import { TurnBudget } from '../../src/quota/turn-budget.js';
+import { TurnBudget } from '../../src/system/turn-budget.js';
 import { QuoteJson } from '../../src/wire/quote-json.js';
 import { ReadableJson } from '../../src/wire/readable.js';
 import { Gateway } from '../../src/ws/gateway.js';

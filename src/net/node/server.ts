@@ -2,8 +2,8 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse, S
 import type { Socket } from 'node:net';
 import { listenOn, plainAddress } from '../address.js';
 import { Capacity } from '../capacity.js';
-import { DescriptorLimit, DrainTracker } from '../handlers.js';
-import type { NetOptions, NetServer } from '../net.js';
+import { DrainTracker } from '../handlers.js';
+import { ENOUGH_AGAIN, type NetOptions, type NetServer } from '../net.js';
 import { TrustedProxies } from '../trusted-proxies.js';
 import { NodeExchange, type NodeExchangeHost, nodeHeadFault } from './exchange.js';
 import { NodeSockets } from './sockets.js';
@@ -14,6 +14,31 @@ const PARSER_STATUS: Readonly<Record<string, number>> = {
   HPE_CHUNK_EXTENSIONS_OVERFLOW: 413,
   HPE_HEADER_OVERFLOW: 431,
 };
+
+/**
+ * Whether a server on node:http has file descriptors for another connection. Where none is left, Node accepts and closes
+ * the connection with a spare descriptor. When another thread opens a file at that moment, Node loses the spare one and
+ * retries as fast as it can, which keeps a core busy (20.20). So some are left.
+ */
+class DescriptorLimit {
+  readonly #options: Pick<NetOptions, 'descriptors' | 'limits'>;
+  #isFew = false;
+
+  constructor(options: Pick<NetOptions, 'descriptors' | 'limits'>) {
+    this.#options = options;
+  }
+
+  /** To be asked about each connection: 20 us, and less often than requests come. */
+  hasRoom(): boolean {
+    const { descriptors, limits } = this.#options;
+    if (descriptors === undefined) return true;
+    const least = this.#isFew ? ENOUGH_AGAIN * limits.spareDescriptors : limits.spareDescriptors;
+    const isFew = descriptors.spare() < least;
+    if (isFew !== this.#isFew) descriptors.onFew(isFew);
+    this.#isFew = isFew;
+    return !isFew;
+  }
+}
 
 /** The service's network on node:http and ws, for where uWebSockets.js has no binary. */
 export class NodeServer implements NetServer, NodeExchangeHost {

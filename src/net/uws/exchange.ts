@@ -1,7 +1,8 @@
 import { STATUS_CODES } from 'node:http';
 import type { HttpRequest, HttpResponse } from 'uws-native';
+import type { TurnBudget } from '../../system/turn-budget.js';
 import type { Capacity } from '../capacity.js';
-import { type DrainTracker, refusalOfBody, refusalOfHead, type RequestTurnBudget } from '../handlers.js';
+import { type DrainTracker, refusalOfBody, refusalOfHead } from '../handlers.js';
 import { headFault } from '../head-check.js';
 import {
   BODILESS_METHODS,
@@ -24,7 +25,8 @@ export interface UwsExchangeHost {
   readonly stopping: boolean;
   /** Exchanges that outlive the library's callback are counted here. */
   readonly underWay: DrainTracker;
-  readonly turns: RequestTurnBudget;
+  /** Requests that are answered. */
+  readonly turns: TurnBudget;
   readonly proxies: TrustedProxies;
   readonly bodies: Capacity;
   /** Those whose request has a body and no answer yet. */
@@ -89,10 +91,17 @@ export class UwsExchange {
    * waits, the library closes the connection with the next.
    */
   #handle(): void {
+    const { turns } = this.#host;
     // An answer within the callback would be followed by that to the next request, though it closes the connection.
-    if (!this.#isChunked && this.#host.turns.take()) return this.#answer();
+    if (!this.#isChunked && turns.hasRoom) {
+      turns.spend();
+      return this.#answer();
+    }
     this.#watch();
-    this.#host.turns.wait(() => this.#apart(() => this.#answer()));
+    turns.wait(() => {
+      turns.spend();
+      this.#apart(() => this.#answer());
+    });
   }
 
   /** Calls the handler. A synchronous answer is written before this returns, so the caller must cork. */

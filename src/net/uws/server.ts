@@ -4,10 +4,12 @@ import { createServer } from 'node:net';
 import path from 'node:path';
 import type * as uws from 'uws-native';
 import type { us_listen_socket } from 'uws-native';
+import { systemClock } from '../../system/clock.js';
+import { TurnBudget } from '../../system/turn-budget.js';
 import { CannotListen, listenOn } from '../address.js';
 import { Capacity } from '../capacity.js';
-import { ENOUGH_AGAIN, RequestTurnBudget, DrainTracker } from '../handlers.js';
-import type { NetOptions, NetServer } from '../net.js';
+import { DrainTracker } from '../handlers.js';
+import { ENOUGH_AGAIN, type NetOptions, type NetServer } from '../net.js';
 import { TrustedProxies } from '../trusted-proxies.js';
 import { UwsExchange, type UwsExchangeHost } from './exchange.js';
 import { UwsSockets } from './sockets.js';
@@ -101,7 +103,7 @@ export class UwsServer implements NetServer, UwsExchangeHost {
   readonly proxies: TrustedProxies;
   readonly bodies: Capacity;
   readonly connections: Capacity;
-  readonly turns: RequestTurnBudget;
+  readonly turns: TurnBudget;
   stopping = false;
   readonly #app: UwsApp;
   readonly #sockets: UwsSockets;
@@ -116,7 +118,7 @@ export class UwsServer implements NetServer, UwsExchangeHost {
     const { bodiesBytes, bodiesBytesPerAddress, httpConnections, httpConnectionsPerAddress } = options.limits;
     this.bodies = new Capacity(bodiesBytes, bodiesBytesPerAddress, this.proxies);
     this.connections = new Capacity(httpConnections, httpConnectionsPerAddress, this.proxies);
-    this.turns = new RequestTurnBudget(options.limits.requestsPerTurn);
+    this.turns = new TurnBudget(systemClock, options.limits.requestsPerTurn);
     // Otherwise every answer names the library and its version.
     uws._cfg('silent');
     this.#sockets = new UwsSockets(this);

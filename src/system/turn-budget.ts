@@ -1,34 +1,35 @@
 import type { CancelTimer, Clock } from '../engine/ports.js';
 
 /**
- * Bounds how many slices of expensive work are done between two turns of the event loop, for all clients together. A
- * request that arrives meanwhile is answered after at most that many.
+ * Bounds how much is done between two turns of the event loop, for all clients together: requests that are answered,
+ * slices of an expensive answer. Work beyond it waits for a later turn, in order. The count restarts with a turn only
+ * after half of the budget is used: a callback for every turn would cost more than counting.
  */
 export class TurnBudget {
   readonly #clock: Pick<Clock, 'after'>;
-  readonly #slicesPerTurn: number;
+  readonly #perTurn: number;
   /** Those that waited longest first. */
   readonly #waiting = new Set<() => void>();
   #left: number;
   #isTurnDue = false;
 
-  constructor(clock: Pick<Clock, 'after'>, slicesPerTurn: number) {
+  constructor(clock: Pick<Clock, 'after'>, perTurn: number) {
     this.#clock = clock;
-    this.#slicesPerTurn = slicesPerTurn;
-    this.#left = slicesPerTurn;
+    this.#perTurn = perTurn;
+    this.#left = perTurn;
   }
 
   get hasRoom(): boolean {
     return this.#left > 0;
   }
 
-  /** Counts a slice that is done in this turn. */
-  made(): void {
-    this.#left--;
-    this.#awaitTurn();
+  /** Counts one that is done in this turn. */
+  spend(): void {
+    this.#left -= 1;
+    if (this.#left < this.#perTurn / 2) this.#awaitTurn();
   }
 
-  /** Calls `task` when there is room again, after those that waited before it. */
+  /** Calls `task`, which spends what it uses, when there is room in a later turn, after those that waited before it. */
   wait(task: () => void): CancelTimer {
     this.#waiting.add(task);
     this.#awaitTurn();
@@ -40,7 +41,7 @@ export class TurnBudget {
     this.#isTurnDue = true;
     this.#clock.after(0, () => {
       this.#isTurnDue = false;
-      this.#left = this.#slicesPerTurn;
+      this.#left = this.#perTurn;
       for (const task of this.#waiting) {
         if (!this.hasRoom) break;
         this.#waiting.delete(task);
