@@ -8,7 +8,7 @@ import { parseArgs } from 'node:util';
 const CHECKED =
   /^(src|web|docs|test|bench|scripts|examples|clients|contracts|packages|deploy)\/.*\.(ts|mjs|md|html|py|sol)$|^[A-Z]+\.md$/;
 /** This file and its test contain the phrases, and vendored texts are not ours to word. */
-const EXEMPT = /^scripts\/check-prose\.mjs$|^test\/app\/check-prose\.test\.ts$|^test\/public-client\//;
+const EXEMPT = /^scripts\/check-prose\.mjs$|^test\/scripts\/check-prose\.test\.ts$|^test\/public-client\//;
 
 /** Where a sentence begins: after a comment's or list item's mark, in a test's title, or behind a full stop. */
 const SENTENCE = String.raw`(?:^[ \t]*(?:\/\/|\/?\*+|#+:?|[-*]|\|)?[ \t]*|[.:!?] |t\.test\(['"\x60])`;
