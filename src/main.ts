@@ -122,14 +122,7 @@ function openLocal({ settings, limits, logger }: ProcessContext): Promise<LocalS
 async function serveAlone(context: ProcessContext, deployment: Deployment, local: LocalSetup | null): Promise<void> {
   const { settings, limits, logger, manager, status, ends } = context;
   const { profile, rpc } = deployment;
-  const keys = await KeyStore.open({
-    files: new DiskKeyFiles(settings.dataDir, systemClock, limits.keyUpdateMs, lockFile),
-    clock: systemClock,
-    random: systemRandom,
-    cacheSize: limits.keyCache,
-    acceptMissing: acceptsMissing(settings, LEDGER),
-    selfKeyUnusedDays: limits.selfKeyUnusedDays,
-  });
+  const keys = await openKeys(context);
   const walletKey = (await readWalletKey(settings, readText)) ?? local?.operatorKey ?? null;
   manager?.status('asks the chains who they are');
   const identity = await awaitIdentity(context, deployment);
@@ -215,6 +208,18 @@ async function serveAlone(context: ProcessContext, deployment: Deployment, local
       const ready = await writeReadyFile(readyFile, at, { local, apiKey: localKey });
       process.stdout.write(greeting(ready, readyFile, await examplesDirectory()));
     } else await writeReadyFile(readyFile, at, null);
+  });
+}
+
+/** Keys in the data directory. */
+function openKeys({ settings, limits }: ProcessContext): Promise<KeyStore> {
+  return KeyStore.open({
+    files: new DiskKeyFiles(settings.dataDir, systemClock, limits.keyUpdateMs, lockFile),
+    clock: systemClock,
+    random: systemRandom,
+    cacheSize: limits.keyCache,
+    acceptMissing: acceptsMissing(settings, LEDGER),
+    selfKeyUnusedDays: limits.selfKeyUnusedDays,
   });
 }
 

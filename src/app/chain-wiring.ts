@@ -7,7 +7,7 @@ import { withContractNames } from '../chain/contracts/profile-check.js';
 import { CommandSubmitter, resumeAfter, resumeFrom } from '../chain/follow/book-port.js';
 import { ChainHealth, EndpointSwitch } from '../chain/follow/chain-health.js';
 import { ContractBreaker } from '../chain/follow/contract-breaker.js';
-import { ChainCursor, type CursorOptions } from '../chain/follow/cursor.js';
+import { ChainCursor, type CursorListener, type CursorOptions } from '../chain/follow/cursor.js';
 import { DeploymentDryRun } from '../chain/follow/deployment-dry-run.js';
 import { EarlyEvents } from '../chain/follow/early-events.js';
 import { BookFollower } from '../chain/follow/follower.js';
@@ -125,41 +125,14 @@ export function openChains(options: ChainsOptions): Chains {
     const ranges = { reorgDepth, maxRange, nearBlocks: Math.max(1, rereadBlocks), blocksInFlight };
     const cursor: CursorOptions = { firstBlock, confirmations, lowerHeadMs, ...ranges };
     const resume = resumeFrom(readSoFar.position(role), readSoFar.trail(role));
-    return new ChainCursor(readers[role], cursor, resume, clock, headListener(role), heads[role]);
-  }
-
-  function headListener(role: ChainRole) {
-    let lastHash: Hex | null = null;
-    const second = secondReader(options, role);
-    const timestamps = new HeadTimestamps(
-      clock,
-      limits.headLeapMs,
-      (blockNumber) => second.block(blockNumber),
-      options.onSettlementTime,
-    );
-    return {
-      onAsk: () => health[role].onAsk(),
-      async onHead(head: BlockHead): Promise<void> {
-        health[role].onHead(head);
-        if (head.hash !== lastHash) {
-          lastHash = head.hash;
-          wallets?.[role].onHead();
-          balances?.[role].onHead();
-        }
-        if (role === 'settlement') await timestamps.add(head);
-      },
-      onLag: () => rpc[role].preferAnother?.(),
-      onReorg({ blockNumber }: BlockId): void {
-        options.onReorg?.(role);
-        wallets?.[role].onReorg(blockNumber);
-        if (role === 'stream') publisher?.onReorg(blockNumber);
-      },
-      onRead(): void {
-        health[role].onRead();
-        const position = readTo(role);
-        if (position !== null) wallets?.[role].onRead(position);
-      },
-    };
+    const listener = headListener(options, role, {
+      health: health[role],
+      wallet: wallets?.[role] ?? null,
+      balance: balances?.[role] ?? null,
+      publisher: role === 'stream' ? publisher : null,
+      position: () => readTo(role),
+    });
+    return new ChainCursor(readers[role], cursor, resume, clock, listener, heads[role]);
   }
 
   async function stop(): Promise<void> {
@@ -267,6 +240,53 @@ function openWindows(options: ChainsOptions, readers: OfRoles<ChainReader>, heal
 
 function openBalance({ rpc, clock, limits }: ChainsOptions, wallets: OfRoles<Wallet>, role: ChainRole): WalletBalance {
   return new WalletBalance(rpc[role], wallets[role].address, clock, limits.walletBalanceMs);
+}
+
+interface HeadListenerParts {
+  readonly health: ChainHealth;
+  readonly wallet: Wallet | null;
+  readonly balance: WalletBalance | null;
+  /** Null without a wallet, and for the settlement chain. */
+  readonly publisher: QuotePublisher | null;
+  /** The last block that was read. */
+  readonly position: () => BlockId | null;
+}
+
+/** Passes on to all that depend on a chain's head what its cursor finds. */
+function headListener(options: ChainsOptions, role: ChainRole, parts: HeadListenerParts): CursorListener {
+  const { clock, limits, rpc } = options;
+  const { health, wallet, balance, publisher, position } = parts;
+  let lastHash: Hex | null = null;
+  const second = secondReader(options, role);
+  const timestamps = new HeadTimestamps(
+    clock,
+    limits.headLeapMs,
+    (blockNumber) => second.block(blockNumber),
+    options.onSettlementTime,
+  );
+  return {
+    onAsk: () => health.onAsk(),
+    async onHead(head: BlockHead): Promise<void> {
+      health.onHead(head);
+      if (head.hash !== lastHash) {
+        lastHash = head.hash;
+        wallet?.onHead();
+        balance?.onHead();
+      }
+      if (role === 'settlement') await timestamps.add(head);
+    },
+    onLag: () => rpc[role].preferAnother?.(),
+    onReorg({ blockNumber }: BlockId): void {
+      options.onReorg?.(role);
+      wallet?.onReorg(blockNumber);
+      publisher?.onReorg(blockNumber);
+    },
+    onRead(): void {
+      health.onRead();
+      const at = position();
+      if (at !== null) wallet?.onRead(at);
+    },
+  };
 }
 
 /** How far the stream chain is read, for the publisher; blocks by number, -1 before the first. */

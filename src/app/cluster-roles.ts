@@ -20,7 +20,7 @@ import type { Engine } from '../engine/engine.js';
 import type { Hex } from '../engine/quote.js';
 import { PastThread } from '../past/past-thread.js';
 import { openNodeDisk } from '../persistence/disk/node-disk.js';
-import { type Logger, readWhole } from '../persistence/disk/disk.js';
+import { type Disk, type Logger, readWhole } from '../persistence/disk/disk.js';
 import type { Identity } from '../persistence/format/manifest.js';
 import { EPOCH_BYTES } from '../persistence/format/header.js';
 import type { SnapshotRequest } from '../persistence/snapshot/snapshot-process.js';
@@ -98,18 +98,8 @@ export async function runEngine(options: EngineProcessOptions): Promise<void> {
   );
   const snapshots = openSnapshots(directory, limits, logger);
   ends.push(() => snapshots.end());
-  let storing = Promise.resolve();
-  ends.push(() => storing);
-  /** Gateways can do without it: they read more of the stream then. */
-  const storeSnapshot = async ({ epoch, point, draft }: SnapshotRequest): Promise<void> => {
-    if (led === null) return;
-    const { term, publisher } = led;
-    const bytes = await readWhole(disk, draft);
-    const at = { seq: publisher.placeBefore(point.group), term, point };
-    storing = storing
-      .then(() => store.put(epoch, at, bytes, limits.snapshotsKept))
-      .catch((error: unknown) => logger.warn({ err: error }, 'snapshot upload failed'));
-  };
+  const uploads = new SnapshotUploads(store, disk, limits.snapshotsKept, logger);
+  ends.push(() => uploads.settled());
   try {
     await log.catchUp();
     logger.info({ member, index: log.engine.index, term: log.at.term }, 'standby ready');
@@ -133,7 +123,7 @@ export async function runEngine(options: EngineProcessOptions): Promise<void> {
         }),
         async make(request) {
           const made = await snapshots.make(request);
-          await storeSnapshot(request);
+          if (led !== null) await uploads.add(led, request);
           return made;
         },
       },
@@ -143,6 +133,32 @@ export async function runEngine(options: EngineProcessOptions): Promise<void> {
     if (led !== null) await lead(options, led);
   } finally {
     await endAll(ends);
+  }
+}
+
+/** Uploads a leader's snapshots, one after another. Gateways can do without one: they read more of the stream then. */
+class SnapshotUploads {
+  #storing = Promise.resolve();
+
+  constructor(
+    private readonly store: SnapshotStore,
+    private readonly disk: Disk,
+    private readonly kept: number,
+    private readonly logger: Logger,
+  ) {}
+
+  /** Resolves when the draft was read, which may be removed then. */
+  async add({ term, publisher }: Leadership, { epoch, point, draft }: SnapshotRequest): Promise<void> {
+    const bytes = await readWhole(this.disk, draft);
+    const at = { seq: publisher.placeBefore(point.group), term, point };
+    this.#storing = this.#storing
+      .then(() => this.store.put(epoch, at, bytes, this.kept))
+      .catch((error: unknown) => this.logger.warn({ err: error }, 'snapshot upload failed'));
+  }
+
+  /** Resolves when all are stored, or have failed. */
+  settled(): Promise<void> {
+    return this.#storing;
   }
 }
 

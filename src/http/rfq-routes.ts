@@ -83,7 +83,7 @@ export function rfqRoutes(parts: RfqRouteParts): Route[] {
     const seen = body.anonymous === true ? ZERO_ADDRESS : body.taker;
     const legs: RfqLegRequest[] = [];
     for (const [place, leg] of body.legs.entries()) {
-      const asked = await readLeg(leg, place, seen);
+      const asked = await readLeg(parts, leg, place, seen);
       if ('code' in asked && asked.code === 'chain_unavailable') return unavailable(request, asked.code, asked.message);
       if ('code' in asked) return refuse(request, { code: asked.code, param: asked.param }, asked.message);
       legs.push(asked);
@@ -99,41 +99,6 @@ export function rfqRoutes(parts: RfqRouteParts): Route[] {
       legs,
     });
     return opened.type === 'REFUSED' ? refused(request, opened.why) : openedAnswer(opened);
-  }
-
-  /** With the pool's address, and in the words that makers get. */
-  async function readLeg(
-    { poolKey, poolAddress, side, size }: PostRfqBody['legs'][number],
-    place: number,
-    taker: Hex,
-  ): Promise<
-    | RfqLegRequest
-    | {
-        readonly code: 'invalid_parameter' | 'invalid_pool_key' | 'chain_unavailable';
-        readonly param: string;
-        readonly message: string;
-      }
-  > {
-    const where = `legs/${place}`;
-    const param = `legs.${place}`;
-    if ((poolKey === undefined) === (poolAddress === undefined)) {
-      return { code: 'invalid_parameter', param, message: `${where} must have either poolKey or poolAddress` };
-    }
-    if (BigInt(size) === 0n) {
-      return { code: 'invalid_parameter', param: `${param}.size`, message: `${where}/size must be > 0` };
-    }
-    const rest = { side, chainId, size, taker };
-    if (poolKey === undefined) {
-      const address = lower(poolAddress ?? ZERO_ADDRESS);
-      return { poolAddress: address, side, size: BigInt(size), body: JSON.stringify({ poolAddress, ...rest }) };
-    }
-    const key = { ...poolKey, maturity: Number(poolKey.maturity) };
-    const address = await parts.poolAddressOf(readPoolKey(key));
-    if (address === 'IMPOSSIBLE')
-      return { code: 'invalid_pool_key', param: `${param}.poolKey`, message: `${where}: no pool can have this key` };
-    if (address === 'UNAVAILABLE')
-      return { code: 'chain_unavailable', param, message: `${where}: the chain does not answer` };
-    return { poolAddress: address, side, size: BigInt(size), body: JSON.stringify({ poolKey: key, ...rest }) };
   }
 
   function openedAnswer({ rfqIds, isNew }: Extract<OpenedRfqs, { type: 'OPENED' }>): NetResponse {
@@ -237,6 +202,42 @@ export function rfqRoutes(parts: RfqRouteParts): Route[] {
     await parts.whenDurable();
     return json(text);
   }
+}
+
+/** Why a leg cannot be asked for. */
+interface LegRefusal {
+  readonly code: 'invalid_parameter' | 'invalid_pool_key' | 'chain_unavailable';
+  readonly param: string;
+  readonly message: string;
+}
+
+/** With the pool's address, and in the words that makers get. */
+async function readLeg(
+  parts: Pick<RfqRouteParts, 'poolAddressOf' | 'chainId'>,
+  { poolKey, poolAddress, side, size }: PostRfqBody['legs'][number],
+  place: number,
+  taker: Hex,
+): Promise<RfqLegRequest | LegRefusal> {
+  const where = `legs/${place}`;
+  const param = `legs.${place}`;
+  if ((poolKey === undefined) === (poolAddress === undefined)) {
+    return { code: 'invalid_parameter', param, message: `${where} must have either poolKey or poolAddress` };
+  }
+  if (BigInt(size) === 0n) {
+    return { code: 'invalid_parameter', param: `${param}.size`, message: `${where}/size must be > 0` };
+  }
+  const rest = { side, chainId: parts.chainId, size, taker };
+  if (poolKey === undefined) {
+    const address = lower(poolAddress ?? ZERO_ADDRESS);
+    return { poolAddress: address, side, size: BigInt(size), body: JSON.stringify({ poolAddress, ...rest }) };
+  }
+  const key = { ...poolKey, maturity: Number(poolKey.maturity) };
+  const address = await parts.poolAddressOf(readPoolKey(key));
+  if (address === 'IMPOSSIBLE')
+    return { code: 'invalid_pool_key', param: `${param}.poolKey`, message: `${where}: no pool can have this key` };
+  if (address === 'UNAVAILABLE')
+    return { code: 'chain_unavailable', param, message: `${where}: the chain does not answer` };
+  return { poolAddress: address, side, size: BigInt(size), body: JSON.stringify({ poolKey: key, ...rest }) };
 }
 
 function matches(state: RfqState, { status, poolAddress, side, taker, packageId, clientId }: RfqsQuery): boolean {
