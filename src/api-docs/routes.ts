@@ -102,6 +102,7 @@ import {
   FillLimitsQuery,
   FillLimitsResult,
   HeartbeatBody,
+  RevocationBody,
   TimerResult,
 } from '../wire/protections.js';
 import {
@@ -449,9 +450,10 @@ export function orderbookDocs(limits: OrderbookDocLimits): RouteDoc[] {
       path: '/authorizations',
       needsKey: true,
       tag,
-      summary: 'End the authorisation of this API key by a provider',
-      description: 'Its timers end with it. The key needs no signature to give up its own authorisation.',
-      body: AuthorizationBody,
+      summary: 'End the authorisation of an API key by a provider',
+      description:
+        'Its timers end with it. `keyId` names the key; without it this key is meant, which needs no signature to give up its own authorisation. To revoke another key takes the signature of the provider, or a key that has proven its address. The answer is of this key.',
+      body: RevocationBody,
       answers: {
         ...AUTHORIZED,
         503: NOT_WRITTEN,

@@ -27,6 +27,7 @@ import type {
   AuthorizationsResult,
   FillLimitBody,
   FillLimitsResult,
+  RevocationBody,
   TimerResult,
 } from '../wire/protections.js';
 import type {
@@ -262,8 +263,11 @@ export class Rest {
     return this.#post('/authorizations', signed);
   }
 
-  /** Ends that. The key needs no signature. */
-  revokeKey(body: AuthorizationBody): Promise<AuthorizationsResult> {
+  /**
+   * Ends that. `body` is of `signKeyRevocation`, and may name another key than this client's. A sign-in with the
+   * provider's address replaces the signature. This key's own authorisation ends without either.
+   */
+  revokeKey(body: RevocationBody): Promise<AuthorizationsResult> {
     return this.#call('DELETE', '/authorizations', JSON.stringify(body));
   }
 

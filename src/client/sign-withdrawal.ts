@@ -1,5 +1,5 @@
 import type { Hex, TypedDataDefinition } from 'viem';
-import type { AuthorizationBody, FillLimitBody } from '../wire/protections.js';
+import type { AuthorizationBody, FillLimitBody, RevocationBody } from '../wire/protections.js';
 import type { WithdrawalJson } from '../wire/withdrawals.js';
 import { splitSignature } from './sign-quote.js';
 
@@ -83,13 +83,13 @@ export function signKeyAuthorization(
   return signKey(signer, chainId, 'AuthorizeKey', terms);
 }
 
-/** Signs what `revokeKey` sends. */
-export function signKeyRevocation(
+/** Signs what `revokeKey` sends. The client that sends it may have another key than the one revoked. */
+export async function signKeyRevocation(
   signer: WithdrawalSigner,
   chainId: string,
   terms: KeyTerms,
-): Promise<AuthorizationBody> {
-  return signKey(signer, chainId, 'RevokeKey', terms);
+): Promise<RevocationBody> {
+  return { keyId: terms.keyId, ...(await signKey(signer, chainId, 'RevokeKey', terms)) };
 }
 
 /** Amounts and numbers of 0 set no bound; both 0: there is no limit any more. */

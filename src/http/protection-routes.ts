@@ -12,6 +12,7 @@ import {
   FillLimitsQuery,
   type FillLimitsResult,
   HeartbeatBody,
+  RevocationBody,
   type TimerResult,
 } from '../wire/protections.js';
 import { type Check, compile } from '../wire/validation.js';
@@ -27,9 +28,11 @@ import {
 import { json, notNow, refuse, wrongChain } from './responses.js';
 import type { Caller, Route } from './router.js';
 
-/** A key's request on behalf of a provider. Addresses in lower case. */
+/** A key's request on behalf of a provider. Addresses in lower case. `keyId`: the calling key's, unless stated below. */
 export type ProtectionRequest = { readonly provider: Hex; readonly keyId: string } & (
-  | { readonly type: 'AUTHORIZE' | 'REVOKE'; readonly consent: Consent }
+  | { readonly type: 'AUTHORIZE'; readonly consent: Consent }
+  /** `keyId`: of the key to revoke. It is the calling key's if `consent` is null. */
+  | { readonly type: 'REVOKE'; readonly consent: Consent }
   /** Sets the timer, and has it start again. */
   | { readonly type: 'TIMER'; readonly kind: TimerKind; readonly seconds: number }
   | {
@@ -87,6 +90,7 @@ export function protectionRoutes(parts: ProtectionRouteParts): {
 } {
   const { protections, connections, state, chainId, limits } = parts;
   const checkAuthorization = compile(onChain(AuthorizationBody, chainId), limits.schemaErrors);
+  const checkRevocation = compile(onChain(RevocationBody, chainId), limits.schemaErrors);
   const checkHeartbeat = compile(onChain(HeartbeatBody, chainId), limits.schemaErrors);
   const checkDisconnect = compile(onChain(DisconnectBody, chainId), limits.schemaErrors);
   const checkLimit = compile(onChain(FillLimitBody, chainId), limits.schemaErrors);
@@ -163,13 +167,29 @@ export function protectionRoutes(parts: ProtectionRouteParts): {
     return { provider, fillLimits: fillLimits.sort((a, b) => (a.poolAddress < b.poolAddress ? -1 : 1)) };
   }
 
-  const changing = (type: 'AUTHORIZE' | 'REVOKE') =>
-    acting(
-      checkAuthorization,
-      (body, provider, caller) =>
-        protections.ask({ type, provider, keyId: caller.id, consent: consentOf(body, caller, parts.takers) }),
-      (_, caller) => authorizationsJson(caller),
-    );
+  const authorize = acting(
+    checkAuthorization,
+    (body, provider, caller) =>
+      protections.ask({
+        type: 'AUTHORIZE',
+        provider,
+        keyId: caller.id,
+        consent: consentOf(body, caller, parts.takers),
+      }),
+    (_, caller) => authorizationsJson(caller),
+  );
+
+  const revoke = acting(
+    checkRevocation,
+    async (body, provider, caller) => {
+      const { keyId = caller.id } = body;
+      const consent = consentOf(body, caller, parts.takers);
+      // Without the provider's consent a key may give up its own authorisation only.
+      if (consent === null && keyId !== caller.id) return { type: 'NOT_AUTHORIZED' };
+      return protections.ask({ type: 'REVOKE', provider, keyId, consent });
+    },
+    (_, caller) => authorizationsJson(caller),
+  );
 
   async function listAuthorizations(_: NetRequest, caller: Caller): Promise<NetResponse> {
     const text = JSON.stringify(authorizationsJson(caller));
@@ -191,8 +211,8 @@ export function protectionRoutes(parts: ProtectionRouteParts): {
   }
 
   const routes: Route[] = [
-    { method: 'POST', path: '/authorizations', needsKey: true, handle: changing('AUTHORIZE') },
-    { method: 'DELETE', path: '/authorizations', needsKey: true, handle: changing('REVOKE') },
+    { method: 'POST', path: '/authorizations', needsKey: true, handle: authorize },
+    { method: 'DELETE', path: '/authorizations', needsKey: true, handle: revoke },
     { method: 'GET', path: '/authorizations', needsKey: true, handle: listAuthorizations },
     {
       method: 'POST',

@@ -11,12 +11,29 @@ export const consent = {
 
 const Seconds = Type.Integer({ minimum: 0, maximum: 2 ** 31 });
 
-/** Of POST /authorizations and DELETE /authorizations. */
+/** Of POST /authorizations. */
 export const AuthorizationBody = closed(
   { chainId: ChainId, provider: Address, ...consent },
-  { description: 'EIP-712: domain `Quotebook`, type `AuthorizeKey` or `RevokeKey`. A nonce counts once.' },
+  { description: 'EIP-712: domain `Quotebook`, type `AuthorizeKey`. A nonce counts once.' },
 );
 export type AuthorizationBody = Static<typeof AuthorizationBody>;
+
+/** Of DELETE /authorizations. */
+export const RevocationBody = closed(
+  {
+    chainId: ChainId,
+    provider: Address,
+    keyId: Type.Optional(
+      Type.String({
+        pattern: '^[0-9a-f]{16}$',
+        description: 'Id of the key whose authorisation ends. Absent: the calling key.',
+      }),
+    ),
+    ...consent,
+  },
+  { description: 'EIP-712: domain `Quotebook`, type `RevokeKey`. A nonce counts once.' },
+);
+export type RevocationBody = Static<typeof RevocationBody>;
 
 const AuthorizationJson = closed({
   provider: Address,

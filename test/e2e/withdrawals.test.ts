@@ -395,6 +395,37 @@ await t.test('a provider revokes a key by its signature', async (t) => {
   await t.rejects(client.rest.heartbeat(provider, 5), { name: 'ApiError', status: 403 });
 });
 
+await t.test(
+  'a provider revokes a key that it does not hold, by its signature or a proof of its address',
+  async (t) => {
+    const keyId = await authorised();
+    const other = await newClient('another key of the maker');
+    const { keyId: otherId } = await other.rest.authorizations();
+    const signed = async (id: string) => {
+      nonce += 1n;
+      return { keyId: id, nonce, deadline: (await market.now()) + 600 };
+    };
+    await other.rest.authorizeKey(await signKeyAuthorization(signer, chainId, await signed(otherId)));
+    const refused = { name: 'ApiError', status: 403, code: 'provider_not_authorized' };
+    await t.rejects(other.rest.revokeKey({ chainId, provider, keyId }), refused, 'one authorised key revokes no other');
+    const revocation = await signKeyRevocation(signer, chainId, await signed(keyId));
+    const forged = { name: 'ApiError', status: 403, code: 'invalid_signature' };
+    await t.rejects(
+      other.rest.revokeKey({ ...revocation, keyId: otherId }),
+      forged,
+      'it names the key that is revoked',
+    );
+    t.match(await other.rest.revokeKey(revocation), { keyId: otherId, authorizations: [{}] }, 'its own one stays');
+    t.strictSame((await client.rest.authorizations()).authorizations, []);
+    await t.rejects(client.rest.heartbeat(provider, 5), refused);
+
+    await authorised();
+    await other.signIn({ account: signer });
+    await other.rest.revokeKey({ chainId, provider, keyId });
+    t.strictSame((await client.rest.authorizations()).authorizations, []);
+  },
+);
+
 await t.test('a proven maker withdraws all its quotes, of one pool and of every, however many', async (t) => {
   const small = await startTestService({ chain, limits: { ...limits, withdrawalsPerRequest: 2 } });
   t.teardown(() => small.stop());
