@@ -136,6 +136,19 @@ export class Connection {
     });
   }
 
+  /**
+   * Runs `task` after a pause as before a reconnect, of at least `leastMs`, unless it is stopped. `attempt`: from 0; the
+   * pause grows with it.
+   */
+  afterPause(attempt: number, leastMs: number, task: () => void): StopTimer {
+    const { timeouts, ports } = this.#options;
+    const pauseMs = Math.max(
+      leastMs,
+      backoffMs(timeouts.reconnect, attempt, () => ports.random()),
+    );
+    return ports.clock.after(pauseMs, task);
+  }
+
   /** Abandons this socket and opens another after a pause. */
   restart(): void {
     const socket = this.#socket;

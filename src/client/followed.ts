@@ -360,9 +360,9 @@ export class FollowedCover extends Followed {
     this.#contents = contents;
   }
 
-  /** Null before the first one, and while the connection is being replaced. */
+  /** Null unless the state is `LIVE`: before the first one, and while the connection is being replaced. */
   get cover(): CoverJson | null {
-    return this.#contents.cover?.body ?? null;
+    return this.state === 'LIVE' ? (this.#contents.cover?.body ?? null) : null;
   }
 
   /** Called with the first cover, and whenever it changes. `seq`: number of the event that changed it. */

@@ -1,7 +1,6 @@
 import type { Hex } from 'viem';
 import type { QuoteMessageType, ServerMessageV2 } from '../wire/feed-messages.js';
 import type { FeedChannel } from '../wire/socket.js';
-import type { RefusedError } from './errors.js';
 
 type OfType<T extends ServerMessageV2['type']> = Extract<ServerMessageV2, { readonly type: T }>;
 
@@ -97,14 +96,4 @@ export function filterMessage(
   // snapshot may have.
   if (book === null) return { type: 'FILTER', channel, body: { ...body, snapshot: false } };
   return { type: 'FILTER', channel, body: place === null ? { ...body, snapshot: true } : body };
-}
-
-/** The server refused the FILTER because its snapshot would have too many quotes. */
-export function isSnapshotTooLarge({ message }: RefusedError): boolean {
-  return message.startsWith('Too many quotes for a snapshot');
-}
-
-/** The server refused the message for the key's rate limit, not for its content. */
-export function isRateLimited({ message }: RefusedError): boolean {
-  return message === 'RATELIMITED';
 }

@@ -1,3 +1,4 @@
+import type { ErrorCode } from '../wire/error-codes.js';
 import type { FeedChannel } from '../wire/socket.js';
 import { isCallResult } from '../wire/feed-layout.js';
 import type { ServerMessageV2 } from '../wire/feed-messages.js';
@@ -9,13 +10,21 @@ import {
   type ChannelState,
   filterMessage,
   type HeartbeatMessage,
-  isRateLimited,
-  isSnapshotTooLarge,
   type NumberedMessage,
   type ResyncNotice,
   type Snapshot,
   type TickerEvent,
 } from './messages.js';
+import type { StopTimer } from './ports.js';
+
+/** The server may grant the same FILTER later. */
+const RETRIED: ReadonlySet<string | null> = new Set<ErrorCode>([
+  'rate_limited',
+  'too_many_channels',
+  'too_many_covers',
+]);
+/** The key may not follow this: another connection does not change that. */
+const FORBIDDEN: ReadonlySet<string | null> = new Set<ErrorCode>(['taker_not_proven', 'missing_scope']);
 
 /** Repairs tried since the last good message: first a resume, then a snapshot, then another connection. */
 type Tried = 'NOTHING' | 'RESUME' | 'SNAPSHOT';
@@ -40,6 +49,9 @@ export class Subscription {
   /** A FILTER is unanswered: messages that arrive now belong to the previous one. */
   #isAsking = false;
   #tried: Tried = 'NOTHING';
+  /** FILTERs refused in a row that are sent again. */
+  #retries = 0;
+  #cancelRetry: StopTimer = () => undefined;
   readonly #awaited = new Set<string>();
 
   /** `filter`: the body of FILTER without its offset. */
@@ -72,7 +84,7 @@ export class Subscription {
   /** The connection is lost. */
   pause(): void {
     if (this.#isOver) return;
-    this.#connection = null;
+    this.#leave();
     this.#isAsking = false;
     this.#enter('WAITING');
   }
@@ -81,13 +93,13 @@ export class Subscription {
   refuse(error: RefusedError): void {
     if (this.#isOver) return;
     this.refusal = error;
-    this.#connection = null;
+    this.#leave();
     this.#enter('REFUSED');
   }
 
   close(): void {
     this.#unsubscribe();
-    this.#connection = null;
+    this.#leave();
     this.#enter('CLOSED');
   }
 
@@ -130,6 +142,11 @@ export class Subscription {
     }
   }
 
+  #leave(): void {
+    this.#cancelRetry();
+    this.#connection = null;
+  }
+
   #unsubscribe(): void {
     const { channel } = this;
     this.#connection?.ask({ type: 'UNSUBSCRIBE', channel, body: null }, () => undefined);
@@ -147,6 +164,7 @@ export class Subscription {
 
   /** `fromSeq` null: start from a snapshot, or from now if the channel keeps no book. */
   #ask(fromSeq: number | null): void {
+    this.#cancelRetry();
     const { book } = this.#content;
     const epoch = book?.canResume === false ? null : this.#epoch;
     const place = fromSeq === null || epoch === null ? null : { epoch, fromSeq };
@@ -168,6 +186,7 @@ export class Subscription {
     }
     const { subscribed } = outcome.answer;
     this.#isAsking = false;
+    this.#retries = 0;
     if (subscribed === null) return this.#connection?.restart();
     this.#keys = subscribed.keys;
     // If the server cannot resume from `fromSeq` it answers with another `seq`: start over from a snapshot.
@@ -179,20 +198,33 @@ export class Subscription {
   }
 
   /**
-   * - A subscription that never started is refused for good, unless the refusal is a rate limit.
-   * - A rate limit, or a refusal after it has started, is retried over another connection.
-   * - A snapshot that is too large is not: each retry would also cost the connection's other subscriptions.
+   * - A limit that may have room later: the FILTER is sent again, over the same connection.
+   * - What the key may not follow is refused for good, and so is every other FILTER that was never granted.
+   * - A snapshot that is too large, too: each retry would also cost the connection's other subscriptions.
+   * - Any other refusal after it has started is retried over another connection.
    */
   #onRefusal(error: RefusedError, wasResuming: boolean): void {
-    if (this.#epoch === null && !isRateLimited(error)) return this.refuse(error);
-    if (!isSnapshotTooLarge(error)) return this.#connection?.restart();
-    if (this.#content.book === null && wasResuming) {
+    const { code } = error;
+    if (RETRIED.has(code)) return this.#retryLater(error);
+    if (this.#epoch === null) return this.refuse(error);
+    const isTooLarge = code === 'snapshot_too_large';
+    if (!isTooLarge && !FORBIDDEN.has(code)) return this.#connection?.restart();
+    if (isTooLarge && this.#content.book === null && wasResuming) {
       this.#forget();
       this.#ask(null);
       return this.resyncs.emit('RESYNC');
     }
     this.#unsubscribe();
     this.refuse(error);
+  }
+
+  #retryLater({ retryAfterMs }: RefusedError): void {
+    const [connection, filter] = [this.#connection, this.#filter];
+    this.#enter('WAITING');
+    // A listener may have closed it, or replaced its filter.
+    if (connection === null || this.#connection !== connection || this.#filter !== filter) return;
+    this.#cancelRetry = connection.afterPause(this.#retries, retryAfterMs ?? 0, () => this.#resume());
+    this.#retries += 1;
   }
 
   #begin({ keys, seq }: Pick<Acknowledgement, 'keys' | 'seq'>): void {

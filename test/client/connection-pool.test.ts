@@ -243,7 +243,7 @@ t.test('what was refused leaves its place to what is followed next', (t) => {
   const { server, client } = live();
   const refused = client.followBook({ poolAddress });
   server.socket.next();
-  server.socket.says(error('Too many channels: at most 1 with one key'));
+  server.socket.says(error('pool is not deployed'));
   const next = client.followBook({ poolAddress });
   t.strictSame([refused.state, next.state, server.sockets.length], ['REFUSED', 'SYNCING', 1]);
   refused.close();

@@ -150,7 +150,7 @@ t.test('a snapshot that is not what its hash says ends the connection', async (t
 
 t.test('a filter that the server refuses is over, and says why', async (t) => {
   const { server, quotes } = following();
-  server.socket.says(error('Too many quotes for a snapshot: 7, at most 5. Name a pool'));
+  server.socket.says(error('Too many quotes for a snapshot: 7, at most 5. Name a pool', 'snapshot_too_large'));
   await t.rejects(quotes.whenLive(), { name: 'RefusedError', message: /Name a pool/ });
   t.equal(quotes.state, 'REFUSED');
   server.socket.drops();
@@ -245,7 +245,7 @@ t.test('a loop throws the refusal of its subscription', async (t) => {
   const { server, quotes } = following();
   const loop = quotes.events();
   const first = loop.next();
-  server.socket.says(error('Too many quotes for a snapshot: 7, at most 5. Name a pool'));
+  server.socket.says(error('Too many quotes for a snapshot: 7, at most 5. Name a pool', 'snapshot_too_large'));
   await t.rejects(first, { name: 'RefusedError', message: /Name a pool/ });
   t.strictSame(await loop.next(), { value: undefined, done: true });
 });
@@ -331,6 +331,7 @@ t.test('a cover is live with its first message, and each message replaces it', a
   t.strictSame([followed.state, followed.cover?.covered], ['LIVE', '1']);
   server.socket.says(message(12, '2'), heartbeat(12));
   server.socket.drops();
+  t.equal(followed.cover, null, 'it may be another by now');
   server.clock.advance(1_000);
   server.socket.authorizes().grants(12, [key]);
   server.socket.grants(15, [coverKey]);

@@ -8,7 +8,7 @@ import { following, hashOf, key, live, post, rfqKey } from './followed-quotes.js
 import { LossyLink } from './lossy-link.js';
 import { error, heartbeat, ScriptedServer } from './scripted-server.js';
 
-const tooLarge = error('Too many quotes for a snapshot: 7, at most 5. Name a pool');
+const tooLarge = error('Too many quotes for a snapshot: 7, at most 5. Name a pool', 'snapshot_too_large');
 const refused = { name: 'RefusedError', message: /Name a pool/ };
 
 /** What is followed beside RFQs is lost, and not had again. */

@@ -299,13 +299,78 @@ t.test('what was followed before and is refused now is tried on another connecti
   t.end();
 });
 
-t.test('what came with too many messages at once is asked for again, after a pause, on another connection', (t) => {
-  const { server, quotes } = following();
-  server.socket.says(error('RATELIMITED'));
-  t.strictSame([server.socket.isClosed, quotes.state], [true, 'WAITING']);
-  server.clock.advance(2_000);
-  t.strictSame(server.socket.authorizes().grants(10, [key]), fromSnapshot);
+t.test('a FILTER that a limit refuses is sent again over the same connection, after a pause', (t) => {
+  for (const code of ['rate_limited', 'too_many_channels', 'too_many_covers']) {
+    const { server, client, quotes } = following();
+    const rfqs = client.followRfqs();
+    server.socket.next();
+    server.socket.says(error('not now', code));
+    server.socket.grants(10, [rfqKey]);
+    t.strictSame([quotes.state, rfqs.state], ['WAITING', 'LIVE'], code);
+    server.clock.advance(1_000);
+    t.strictSame(server.socket.grants(10, [key]), fromSnapshot);
+    server.socket.says(snapshot(10, [1]));
+    t.strictSame([quotes.state, server.sockets.length], ['LIVE', 1], code);
+  }
   t.end();
+});
+
+t.test('a FILTER that a limit refuses again waits longer each time, and at least as the server says', (t) => {
+  const { server } = following();
+  for (const [retryAfterMs, pauseMs] of [
+    [null, 375],
+    [null, 625],
+    [5_000, 5_000],
+  ] as const) {
+    server.socket.next();
+    server.socket.says({ ...error('RATELIMITED', 'rate_limited'), body: retryAfterMs && { retryAfterMs } });
+    server.clock.advance(pauseMs - 1);
+    t.strictSame(server.socket.sent, [], 'not yet');
+    server.clock.advance(1);
+  }
+  server.socket.grants(10, [key]);
+  server.socket.drops();
+  server.clock.advance(1_000);
+  server.socket.authorizes().next();
+  server.socket.says(error('RATELIMITED', 'rate_limited'));
+  server.clock.advance(375);
+  t.equal(server.socket.sent.length, 1, 'once granted, the pauses begin anew');
+  t.end();
+});
+
+t.test('a FILTER that waits to be sent again is dropped when it is closed, and replaced by another', (t) => {
+  const { server, client, quotes } = following();
+  const rfqs = client.followRfqs();
+  server.socket.next();
+  server.socket.says(error('RATELIMITED', 'rate_limited'));
+  quotes.close();
+  rfqs.onState((state) => {
+    if (state === 'WAITING') rfqs.setProvider('0x00000000000000000000000000000000000000a1');
+  });
+  server.socket.next();
+  server.socket.says(error('RATELIMITED', 'rate_limited'));
+  t.match(server.socket.next(), { type: 'UNSUBSCRIBE', channel: 'QUOTES' });
+  server.socket.says(info('Unsubscribed from ...'));
+  t.match(server.socket.grants(10, [rfqKey]), { provider: '0x00000000000000000000000000000000000000a1' });
+  server.clock.advance(2_000);
+  t.strictSame([server.socket.sent, quotes.state, rfqs.state], [[], 'CLOSED', 'LIVE']);
+  t.end();
+});
+
+t.test('what the key may no longer see is refused for good, and the rest of the connection goes on', async (t) => {
+  for (const code of ['taker_not_proven', 'missing_scope']) {
+    const { server, client, quotes } = live();
+    const rfqs = client.followRfqs();
+    server.socket.grants(10, [rfqKey]);
+    server.socket.drops();
+    server.clock.advance(1_000);
+    t.match(server.socket.authorizes().next(), { channel: 'QUOTES', body: { fromSeq: 10 } });
+    server.socket.says(error('This key may not see that', code));
+    server.socket.grants(10, [rfqKey]);
+    t.strictSame(server.socket.next(), { type: 'UNSUBSCRIBE', channel: 'QUOTES', body: null });
+    t.strictSame([quotes.state, rfqs.state, server.socket.isClosed], ['REFUSED', 'LIVE', false], code);
+    await t.rejects(quotes.whenLive(), { name: 'RefusedError', code });
+  }
 });
 
 t.test('an answer that names nothing that is subscribed ends the connection', (t) => {
