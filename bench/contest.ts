@@ -75,7 +75,7 @@ export function rowOf(label: string, rates: RowRates, baselineName: string, goal
   };
 }
 
-/** As rowOf, told as microseconds an operation: a ratio of 2 takes twice as long as the baseline. */
+/** As rowOf, in microseconds an operation: a ratio of 2 takes twice as long as the baseline. */
 export function durationRow(label: string, rates: RowRates, baselineName: string, goal: Goal | null): Row {
   return {
     label,

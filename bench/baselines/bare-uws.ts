@@ -2,10 +2,10 @@ import { limits } from '../../src/config/limits.js';
 import { loadUws } from '../../src/net/uws/server.js';
 import { answerQuestions, serverAnswers } from '../processes/answer-questions.js';
 import type { ServerDialogue } from '../processes/dialogue.js';
-import type { TellingDialogue } from '../servers/telling.js';
-import { plainTelling } from './plain-telling.js';
+import type { PublishDialogue } from '../servers/publish-schedule.js';
+import { plainPublisher } from './plain-publisher.js';
 
-export interface BareServerDialogue extends ServerDialogue, TellingDialogue {
+export interface BareServerDialogue extends ServerDialogue, PublishDialogue {
   /** What every GET is answered with from now on. */
   ANSWER_WITH: { given: Uint8Array; answer: null };
 }
@@ -47,7 +47,7 @@ answerQuestions<BareServerDialogue>(
       body = Buffer.from(bytes);
       return null;
     },
-    ...plainTelling((topic, message) => void app.publish(topic, message, false)),
+    ...plainPublisher((topic, message) => void app.publish(topic, message, false)),
   },
   () => undefined,
 );

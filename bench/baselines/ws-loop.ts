@@ -3,8 +3,8 @@ import type { AddressInfo } from 'node:net';
 import { WebSocketServer, type RawData, type WebSocket } from 'ws';
 import { answerQuestions, serverAnswers } from '../processes/answer-questions.js';
 import type { ServerDialogue } from '../processes/dialogue.js';
-import type { TellingDialogue } from '../servers/telling.js';
-import { plainTelling } from './plain-telling.js';
+import type { PublishDialogue } from '../servers/publish-schedule.js';
+import { plainPublisher } from './plain-publisher.js';
 
 /** The npm package `ws`: a loop that sends each message to every socket of its topic. */
 const topics = new Map<string, Set<WebSocket>>();
@@ -24,10 +24,10 @@ function publish(topic: string, message: Buffer): void {
   for (const socket of topics.get(topic) ?? []) socket.send(message, { binary: false });
 }
 
-answerQuestions<ServerDialogue & TellingDialogue>(
+answerQuestions<ServerDialogue & PublishDialogue>(
   {
     ...serverAnswers((server.address() as AddressInfo).port),
-    ...plainTelling(publish),
+    ...plainPublisher(publish),
   },
   () => {
     for (const socket of server.clients) socket.terminate();

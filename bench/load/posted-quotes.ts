@@ -1,7 +1,7 @@
 import { QuoteDigest } from '../../src/auth/quote-signature.js';
 import { START_SECONDS } from '../workload/quotes.js';
 import { CHAIN_ID, Makers, type SignedWork } from '../workload/signed-quotes.js';
-import { POOLS } from '../workload/told-quotes.js';
+import { POOLS } from '../workload/published-quotes.js';
 import { requestBytes } from './http-connection.js';
 
 export interface Postage {

@@ -1,12 +1,18 @@
 import { crc32 } from 'node:zlib';
-import { nowMicros } from '../servers/telling.js';
-import { everything, mixedFollowing, toldFrame, toldQuote, type Following } from '../workload/told-quotes.js';
+import { nowMicros } from '../servers/publish-schedule.js';
+import {
+  everything,
+  mixedSubscription,
+  publishedFrame,
+  publishedQuote,
+  type SubscriptionKind,
+} from '../workload/published-quotes.js';
 import { SocketConnection } from './socket-connection.js';
 
 export interface Crowd {
   readonly port: number;
   readonly count: number;
-  /** Mixed: every kind of following in turn; else each follows everything public. */
+  /** Mixed: every kind of subscription in turn; else each follows everything public. */
   readonly mixed: boolean;
   /** Key that the subscribers authenticate with; null: a bare server, which takes the name of a topic instead. */
   readonly apiKey: string | null;
@@ -35,7 +41,7 @@ const PATIENCE_MS = 10_000;
 
 interface Subscriber {
   readonly connection: SocketConnection;
-  readonly following: Following;
+  readonly kind: SubscriptionKind;
   bytes: number;
   crc: number;
 }
@@ -45,7 +51,7 @@ export class Subscribers {
   readonly #all: Subscriber[] = [];
   readonly #isMixed: boolean;
   #arrivals: Arrivals | null = null;
-  #streams: ReadonlyMap<Following, Stream> = new Map();
+  #streams: ReadonlyMap<SubscriptionKind, Stream> = new Map();
   #unfinished = 0;
   #lastByteAt = 0;
 
@@ -54,18 +60,18 @@ export class Subscribers {
     let next = 0;
     const greet = async (): Promise<void> => {
       while (next < count) {
-        const following = mixed ? mixedFollowing(next) : everything;
+        const kind = mixed ? mixedSubscription(next) : everything;
         next += 1;
         const connection = await SocketConnection.open(port);
         if (apiKey !== null) {
           await connection.ask(JSON.stringify({ type: 'AUTH', apiKey, body: null }));
-          const filter = { type: 'FILTER', channel: 'QUOTES', body: following.filter };
+          const filter = { type: 'FILTER', channel: 'QUOTES', body: kind.filter };
           const answer = (await connection.ask(JSON.stringify(filter))).toString();
           if (!answer.includes('Subscribed')) throw new Error(`Not subscribed: ${answer}`);
         } else {
-          await connection.ask(following.name);
+          await connection.ask(kind.name);
         }
-        subscribers.#all.push({ connection, following, bytes: 0, crc: 0 });
+        subscribers.#all.push({ connection, kind, bytes: 0, crc: 0 });
       }
     };
     await Promise.all(Array.from({ length: PARALLEL_HANDSHAKES }, greet));
@@ -78,12 +84,11 @@ export class Subscribers {
 
   /** From now on the subscribers wait for these. Call it before the server publishes them. */
   expect({ first, count }: Expected): void {
-    const quotes = Array.from({ length: count }, (_, i) => toldQuote(first + i));
-    const frames = quotes.map(toldFrame);
-    const streams = new Map<Following, Stream>();
-    for (const { following } of this.#all) {
-      if (!streams.has(following))
-        streams.set(following, streamOf(frames.filter((_, i) => following.takes(at(quotes, i)))));
+    const quotes = Array.from({ length: count }, (_, i) => publishedQuote(first + i));
+    const frames = quotes.map(publishedFrame);
+    const streams = new Map<SubscriptionKind, Stream>();
+    for (const { kind } of this.#all) {
+      if (!streams.has(kind)) streams.set(kind, streamOf(frames.filter((_, i) => kind.takes(at(quotes, i)))));
     }
     const arrivals = this.#isMixed ? null : new Arrivals(frames, this.#all.length);
     this.#streams = streams;
@@ -137,9 +142,9 @@ function streamOf(frames: readonly Buffer[]): Stream {
   return { messages: frames.length, bytes, crc: frames.reduce((crc, frame) => crc32(frame, crc), 0) };
 }
 
-function streamFor(streams: ReadonlyMap<Following, Stream>, { following }: Subscriber): Stream {
-  const stream = streams.get(following);
-  if (stream === undefined) throw new Error(`Nothing is known of ${following.name}`);
+function streamFor(streams: ReadonlyMap<SubscriptionKind, Stream>, { kind }: Subscriber): Stream {
+  const stream = streams.get(kind);
+  if (stream === undefined) throw new Error(`Nothing is known of ${kind.name}`);
   return stream;
 }
 

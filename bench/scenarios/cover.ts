@@ -3,7 +3,7 @@ import { cover } from '../../src/engine/queries.js';
 import type { Hex } from '../../src/engine/quote.js';
 import { contest, type Contestant, durationRow } from '../contest.js';
 import { atMost, type Row, type Scale, type Scenario } from '../scenario.js';
-import { Dice } from '../workload/dice.js';
+import { SeededRandom } from '../workload/random.js';
 import { CONTRACT, hex, makerOf, poolOf, quoteOf } from '../workload/quotes.js';
 
 const LEVELS = 1000;
@@ -15,10 +15,10 @@ const pool = poolOf(0);
 /** Asks of one contract each; every tenth is private to the taker. */
 function bookOf(resting: number): OrderStore {
   const store = new OrderStore();
-  const dice = new Dice(13);
+  const random = new SeededRandom(13);
   for (let n = 0; n < resting; n++) {
-    const price = BigInt(1 + dice.roll(LEVELS)) * 10n ** 14n;
-    const terms = { n, pool, price, isBuy: false, provider: makerOf(dice.roll(MAKERS)) };
+    const price = BigInt(1 + random.below(LEVELS)) * 10n ** 14n;
+    const terms = { n, pool, price, isBuy: false, provider: makerOf(random.below(MAKERS)) };
     const quote = quoteOf(n % 10 === 0 ? { ...terms, taker: TAKER } : terms);
     store.set(store.add(quote), quote.size, null, BLOCK, true);
   }

@@ -2,7 +2,7 @@ import { inTurn, type Rates } from '../contest.js';
 import type { LoadDialogue } from '../load/load.js';
 import type { Child } from '../processes/child.js';
 import type { ServerDialogue } from '../processes/dialogue.js';
-import { FreshNumbers, type Telling, type TellingDialogue } from '../servers/telling.js';
+import { FreshNumbers, type PublishDialogue, type PublishSchedule } from '../servers/publish-schedule.js';
 import { cpuSecondsOf } from './served.js';
 
 const PER_BURST = 16;
@@ -20,7 +20,7 @@ export interface CrowdSize {
 }
 
 /**
- * Told before anything is measured, to few: V8 compiles for some 25,000 events, a fifth of the CPU time of the first
+ * Published before anything is measured, to few: V8 compiles for some 25,000 events, a fifth of the CPU time of the first
  * thousands (measured). A server that has run for a minute is what is to be compared.
  */
 const FIRST = { subscribers: 12, bursts: 1500, everyMs: 3 };
@@ -37,7 +37,7 @@ export interface Contender {
   /** The process that is measured. */
   readonly server: Child<ServerDialogue>;
   /** The process that publishes: the server itself, or the leader that it follows. */
-  readonly teller: Child<TellingDialogue>;
+  readonly publisher: Child<PublishDialogue>;
   readonly load: Child<LoadDialogue>;
   readonly apiKey: string | null;
   /** Of the bursts that it is measured by. */
@@ -72,20 +72,20 @@ async function subscribe({ server, load, apiKey }: Contender, count: number): Pr
 
 /** Prepares the quotes that the contender publishes: its share of the bursts. */
 async function makeReady(
-  { teller, share }: Contender,
+  { publisher, share }: Contender,
   { bursts, everyMs }: Omit<CrowdSize, 'rounds'>,
   numbers: FreshNumbers,
 ) {
   const own = Math.ceil(bursts * share);
-  const telling: Telling = { first: numbers.take(own * PER_BURST), bursts: own, perBurst: PER_BURST, everyMs };
-  await teller.ask('READY', telling);
-  return telling;
+  const schedule: PublishSchedule = { first: numbers.take(own * PER_BURST), bursts: own, perBurst: PER_BURST, everyMs };
+  await publisher.ask('READY', schedule);
+  return schedule;
 }
 
 /** Resolves to the number of messages, once every subscriber has its own. */
-async function deliver({ teller, load }: Contender, telling: Telling): Promise<number> {
-  await load.ask('EXPECT', { first: telling.first, count: telling.bursts * telling.perBurst });
-  await teller.ask('TELL', telling);
+async function deliver({ publisher, load }: Contender, schedule: PublishSchedule): Promise<number> {
+  await load.ask('EXPECT', { first: schedule.first, count: schedule.bursts * schedule.perBurst });
+  await publisher.ask('PUBLISH', schedule);
   const { wrong, messages } = await load.ask('RECEIVED', null);
   if (wrong > 0) throw new Error(`${wrong} subscribers did not get the published messages in order`);
   return messages;
@@ -118,12 +118,12 @@ async function ratesAt(
     [first, first, ...others],
     { rounds, warmUps },
     async (contender) => {
-      const telling = await makeReady(contender, size, numbers);
+      const schedule = await makeReady(contender, size, numbers);
       // Which collects what making them left behind, and sweeps.
       await contender.server.ask('USAGE', null);
       let messages = 0;
       const cpuSeconds = await cpuSecondsOf(contender.server, async () => {
-        messages = await deliver(contender, telling);
+        messages = await deliver(contender, schedule);
       });
       return messages / cpuSeconds;
     },

@@ -4,7 +4,7 @@ import type { LoadDialogue } from '../load/load.js';
 import { withChildren, type Child } from '../processes/child.js';
 import { atMost, type LatencyCurve, type Row, type Scenario } from '../scenario.js';
 import type { ServerDialogue } from '../processes/dialogue.js';
-import { FreshNumbers, type TellingDialogue } from '../servers/telling.js';
+import { FreshNumbers, type PublishDialogue } from '../servers/publish-schedule.js';
 import { openBareUws, openLoad, openQuotebook } from './served.js';
 
 interface Case {
@@ -20,7 +20,7 @@ const cases: readonly Case[] = [
 ];
 
 interface Contender {
-  readonly server: Child<ServerDialogue & TellingDialogue>;
+  readonly server: Child<ServerDialogue & PublishDialogue>;
   readonly load: Child<LoadDialogue>;
   readonly apiKey: string | null;
 }
@@ -34,13 +34,13 @@ class Runs {
     const count = Math.ceil(perSecond * seconds);
     const first = this.#numbers.take(count);
     await contender.load.ask('EXPECT', { first, count });
-    const telling = { first, bursts: count, perBurst: 1, everyMs: 1000 / perSecond };
-    await contender.server.ask('READY', telling);
-    const toldAt = await contender.server.ask('TELL', telling);
+    const schedule = { first, bursts: count, perBurst: 1, everyMs: 1000 / perSecond };
+    await contender.server.ask('READY', schedule);
+    const publishedAt = await contender.server.ask('PUBLISH', schedule);
     const { lastAt, wrong } = await contender.load.ask('RECEIVED', null);
     if (wrong > 0) throw new Error(`${wrong} subscribers did not get the published messages in order`);
     const latencies = new Latencies();
-    lastAt.forEach((micros, i) => latencies.record(micros - (toldAt[i] ?? NaN)));
+    lastAt.forEach((micros, i) => latencies.record(micros - (publishedAt[i] ?? NaN)));
     const points = latencies.percentiles();
     this.last.set(contender, points);
     return points;
@@ -66,8 +66,8 @@ async function measureCase(each: Case, runs: Runs, [ours, bare]: readonly [Conte
     row(`${each.label}, p99`, p99),
   ];
   const curves: LatencyCurve[] = [
-    { label: `told: ${each.label}`, points: runs.last.get(ours) ?? [] },
-    { label: `told, bare: ${each.label}`, points: runs.last.get(bare) ?? [] },
+    { label: `ours: ${each.label}`, points: runs.last.get(ours) ?? [] },
+    { label: `bare: ${each.label}`, points: runs.last.get(bare) ?? [] },
   ];
   return { rows, curves };
 }

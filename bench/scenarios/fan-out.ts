@@ -20,9 +20,9 @@ subscriber's stream is compared byte for byte. Deliveries per CPU second of the 
       async (quotebook, uws, ws, first, second, third) => {
         const apiKey = await quotebook.ask('KEY', null);
         const contenders: Contender[] = [
-          { server: quotebook, teller: quotebook, load: first, apiKey, share: 1 },
-          { server: uws, teller: uws, load: second, apiKey: null, share: 1 },
-          { server: ws, teller: ws, load: third, apiKey: null, share: WS_SHARE },
+          { server: quotebook, publisher: quotebook, load: first, apiKey, share: 1 },
+          { server: uws, publisher: uws, load: second, apiKey: null, share: 1 },
+          { server: ws, publisher: ws, load: third, apiKey: null, share: WS_SHARE },
         ];
         const all = await deliveryRates(contenders, scale === 'full');
         const goals = [0.75, 0.93, 0.96];

@@ -29,8 +29,8 @@ topics. Another process leads and commits. Deliveries per CPU second of the gate
         async (gateway, uws, first, second) => {
           const apiKey = await leader.ask('KEY', null);
           const contenders: Contender[] = [
-            { server: gateway, teller: leader, load: first, apiKey, share: 1 },
-            { server: uws, teller: uws, load: second, apiKey: null, share: 1 },
+            { server: gateway, publisher: leader, load: first, apiKey, share: 1 },
+            { server: uws, publisher: uws, load: second, apiKey: null, share: 1 },
           ];
           const all = await deliveryRates(contenders, isFull);
           const rows = all.map(({ label, again, rates: [ours = [], theirs = []] }) =>

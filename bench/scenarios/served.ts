@@ -3,7 +3,7 @@ import type { LoadDialogue } from '../load/load.js';
 import { Child } from '../processes/child.js';
 import type { ServerDialogue } from '../processes/dialogue.js';
 import type { QuotebookDialogue } from '../servers/quotebook.js';
-import type { TellingDialogue } from '../servers/telling.js';
+import type { PublishDialogue } from '../servers/publish-schedule.js';
 
 /** The processes of the scenarios over loopback. */
 export const openQuotebook = (flags: readonly string[] = []): Child<QuotebookDialogue> =>
@@ -12,7 +12,7 @@ export const openBareUws = (): Child<BareServerDialogue> =>
   new Child(new URL('../baselines/bare-uws.js', import.meta.url), [], ['--expose-gc']);
 export const openNodeHttp = (): Child<ServerDialogue & Pick<BareServerDialogue, 'ANSWER_WITH'>> =>
   new Child(new URL('../baselines/bare-node-http.js', import.meta.url), [], ['--expose-gc']);
-export const openWsLoop = (): Child<ServerDialogue & TellingDialogue> =>
+export const openWsLoop = (): Child<ServerDialogue & PublishDialogue> =>
   new Child(new URL('../baselines/ws-loop.js', import.meta.url), [], ['--expose-gc']);
 export const openLoad = (): Child<LoadDialogue> => new Child(new URL('../load/load.js', import.meta.url));
 

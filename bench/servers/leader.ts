@@ -6,14 +6,14 @@ import type { Quote } from '../../src/engine/quote.js';
 import { systemClock, systemRandom } from '../../src/system/clock.js';
 import { answerQuestions } from '../processes/answer-questions.js';
 import { START_SECONDS } from '../workload/quotes.js';
-import { toldQuotes } from '../workload/told-quotes.js';
+import { publishedQuotes } from '../workload/published-quotes.js';
 import { enterCommand } from './chains-at-once.js';
 import type { GatewayPlace } from './gateway.js';
 import { connectMember, startNats } from './nats-servers.js';
 import { leadStream } from './stream-leader.js';
-import { tellCommitted, type TellingDialogue } from './telling.js';
+import { publishCommitted, type PublishDialogue } from './publish-schedule.js';
 
-export interface LeaderDialogue extends TellingDialogue {
+export interface LeaderDialogue extends PublishDialogue {
   /** Where a gateway of that name finds this cluster. */
   PLACE: { given: { readonly member: string }; answer: GatewayPlace };
   /** Of all gateways. */
@@ -58,12 +58,12 @@ answerQuestions<LeaderDialogue>(
       member,
     }),
     KEY: () => key,
-    READY(telling) {
-      readyQuotes = toldQuotes(telling);
+    READY(schedule) {
+      readyQuotes = publishedQuotes(schedule);
       return null;
     },
-    TELL: (telling) =>
-      tellCommitted(telling, readyQuotes, {
+    PUBLISH: (schedule) =>
+      publishCommitted(schedule, readyQuotes, {
         index: () => leader.engine.index,
         listen: (listener) => (onCommit = listener),
         enter: (quote) => leader.submit(enterCommand(quote)),

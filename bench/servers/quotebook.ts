@@ -14,17 +14,17 @@ import { answerQuestions, serverAnswers } from '../processes/answer-questions.js
 import type { ServerDialogue } from '../processes/dialogue.js';
 import { openBenchLog } from '../workload/log.js';
 import { makerOf, poolOf, quoteOf } from '../workload/quotes.js';
-import { toldQuotes } from '../workload/told-quotes.js';
+import { publishedQuotes } from '../workload/published-quotes.js';
 import { chainsAtOnce, enterQuote, profileAtOnce, rpcOfNobody } from './chains-at-once.js';
 import { plainOptions } from './plain-options.js';
-import { tellCommitted, type Telling, type TellingDialogue } from './telling.js';
+import { publishCommitted, type PublishDialogue, type PublishSchedule } from './publish-schedule.js';
 import type { ChainsOptions } from '../../src/app/chains.js';
 
-export interface QuotebookDialogue extends ServerDialogue, TellingDialogue {
+export interface QuotebookDialogue extends ServerDialogue, PublishDialogue {
   KEY: { given: null; answer: string };
   /** Puts quotes of one contract into a pool, all asks, each at a price of its own. */
   FILL_POOL: { given: { readonly pool: number; readonly quotes: number; readonly deadline?: number }; answer: null };
-  /** Has the settlement chain's time come to that second; answers when all that was due is gone, and told of. */
+  /** Has the settlement chain's time come to that second; answers when all quotes due by then have expired. */
   EXPIRE: { given: { readonly second: number }; answer: null };
   /** Has a snapshot made of everything; answers when it is on the disk. */
   SNAPSHOT: { given: null; answer: null };
@@ -132,8 +132,8 @@ async function makeSnapshot(): Promise<null> {
 
 let readyQuotes: readonly Quote[] = [];
 
-function makeReady(telling: Telling): null {
-  readyQuotes = toldQuotes(telling);
+function makeReady(schedule: PublishSchedule): null {
+  readyQuotes = publishedQuotes(schedule);
   return null;
 }
 
@@ -145,8 +145,8 @@ answerQuestions<QuotebookDialogue>(
     EXPIRE: expire,
     SNAPSHOT: makeSnapshot,
     READY: makeReady,
-    TELL: (telling) =>
-      tellCommitted(telling, readyQuotes, {
+    PUBLISH: (schedule) =>
+      publishCommitted(schedule, readyQuotes, {
         index: () => log.engine.index,
         listen: (listener) => (onCommit = listener),
         enter: (quote) => enterQuote(chains(), quote),

@@ -1,7 +1,7 @@
 import { OrderStore } from '../../src/engine/order-store.js';
 import { cover } from '../../src/engine/queries.js';
 import type { Pool, Quote, Side } from '../../src/engine/quote.js';
-import { Dice } from './dice.js';
+import { SeededRandom } from './random.js';
 import { CONTRACT, makerOf, poolOf, quoteOf } from './quotes.js';
 
 /** Prices are whole multiples of it, 1e-18. */
@@ -51,14 +51,14 @@ export interface ScriptShape {
   readonly mix: readonly [insert: number, cancel: number, replace: number, cross: number, insertAndTake: number];
 }
 
-/** Plays the steps through once, so that what is cancelled is there; the books that are compared then need no dice. */
+/** Plays the steps through once, so that what is cancelled is there; the books that are compared then draw nothing. */
 export function writeScript(shape: ScriptShape): BookScript {
   const model = new Model(shape);
   const steps: Step[] = [];
   const subjects = new Uint32Array(shape.steps);
   const others = new Uint32Array(shape.steps);
   for (let i = 0; i < shape.steps; i++) {
-    const kind = kindOf(model.dice.roll(100), shape.mix);
+    const kind = kindOf(model.random.below(100), shape.mix);
     steps.push(kind);
     if (kind === Step.Cancel || kind === Step.Replace) subjects[i] = model.cancelAny();
     if (kind === Step.Replace) others[i] = model.insertNext();
@@ -80,7 +80,7 @@ function kindOf(roll: number, mix: ScriptShape['mix']): Step {
 
 /** The book that a script is written against. */
 class Model {
-  readonly dice = new Dice(7);
+  readonly random = new SeededRandom(7);
   readonly pool = poolOf(0);
   readonly quotes: Quote[] = [];
   readonly #store = new OrderStore();
@@ -104,7 +104,7 @@ class Model {
   }
 
   cancelAny(): number {
-    const n = this.#live[this.dice.roll(this.#live.length)] ?? 0;
+    const n = this.#live[this.random.below(this.#live.length)] ?? 0;
     this.#remove(n);
     return n;
   }
@@ -124,11 +124,11 @@ class Model {
   }
 
   #make(n: number, { ticksPerSide, maxSize }: ScriptShape): void {
-    const isBuy = this.dice.roll(2) === 0;
-    const away = this.dice.roll(ticksPerSide);
+    const isBuy = this.random.below(2) === 0;
+    const away = this.random.below(ticksPerSide);
     const price = BigInt(isBuy ? ticksPerSide - away : ticksPerSide + 1 + away) * TICK;
-    const size = BigInt(1 + this.dice.roll(maxSize)) * CONTRACT;
-    const quote = quoteOf({ n, pool: this.pool, price, size, isBuy, provider: makerOf(this.dice.roll(MAKERS)) });
+    const size = BigInt(1 + this.random.below(maxSize)) * CONTRACT;
+    const quote = quoteOf({ n, pool: this.pool, price, size, isBuy, provider: makerOf(this.random.below(MAKERS)) });
     this.quotes.push(quote);
     this.#numbers.set(quote.quoteId, n);
   }

@@ -1,6 +1,6 @@
 import type { Command } from '../../src/engine/command.js';
 import type { Quote } from '../../src/engine/quote.js';
-import { Dice } from './dice.js';
+import { SeededRandom } from './random.js';
 import { blockHashOf, hex, makerOf, poolOf, quoteOf } from './quotes.js';
 
 /** Prices that the quotes of the one pool have. */
@@ -13,7 +13,7 @@ const FIRST_BLOCK = 500;
  * random.
  */
 export class EngineLife {
-  readonly #dice = new Dice(11);
+  readonly #random = new SeededRandom(11);
   readonly #pool = poolOf(0);
   readonly #live: Quote[] = [];
   #made = 0;
@@ -29,7 +29,7 @@ export class EngineLife {
   /** A quote enters and another is cancelled. */
   replacement(): Command[] {
     this.#block += 1;
-    const place = this.#dice.roll(this.#live.length);
+    const place = this.#random.below(this.#live.length);
     const leaving = this.#live[place];
     const coming = this.#next();
     this.#live[place] = coming;
@@ -37,9 +37,9 @@ export class EngineLife {
   }
 
   #next(): Quote {
-    const place = this.#dice.roll(LEVELS);
+    const place = this.#random.below(LEVELS);
     const price = BigInt(place + 1) * 10n ** 14n;
-    const provider = makerOf(this.#dice.roll(MAKERS));
+    const provider = makerOf(this.#random.below(MAKERS));
     const quote = quoteOf({ n: this.#made, pool: this.#pool, price, isBuy: place < LEVELS / 2, provider });
     this.#made += 1;
     return quote;

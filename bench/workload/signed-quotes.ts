@@ -4,7 +4,7 @@ import { toHex } from '../../src/auth/keccak256.js';
 import type { QuoteDigest } from '../../src/auth/quote-signature.js';
 import { boundQuote, identifiedQuote } from '../../src/chain/contracts/quote-types.js';
 import { type Hex, type Pool, type SignedQuote, ZERO_ADDRESS } from '../../src/engine/quote.js';
-import { Dice } from './dice.js';
+import { SeededRandom } from './random.js';
 import { CONTRACT } from './quotes.js';
 
 /** The settlement chain of the workloads that need none. */
@@ -27,14 +27,14 @@ export interface SignedWork {
 export class Makers {
   readonly #keys: readonly Uint8Array[];
   readonly #addresses: readonly Hex[];
-  readonly #dice: Dice;
+  readonly #random: SeededRandom;
   readonly #digests: QuoteDigest;
   #salt: number;
 
-  /** Two with the same seed sign the same quotes; `firstSalt` tells the quotes of one from those of another. */
+  /** Two with the same seed sign the same quotes; with another `firstSalt` no quote of one equals one of the other. */
   constructor(digests: QuoteDigest, seed: number, firstSalt: number, keys: readonly Uint8Array[] = nobodysKeys) {
     this.#digests = digests;
-    this.#dice = new Dice(seed);
+    this.#random = new SeededRandom(seed);
     this.#salt = firstSalt;
     this.#keys = keys;
     this.#addresses = keys.map((key) => {
@@ -45,7 +45,7 @@ export class Makers {
 
   /** Public asks and bids of one contract, at one of a thousand prices; `deadline` in Unix seconds. */
   sign(pool: Pool, deadline: number): SignedWork {
-    const maker = this.#dice.roll(this.#keys.length);
+    const maker = this.#random.below(this.#keys.length);
     const provider = this.#addresses[maker];
     const key = this.#keys[maker];
     if (provider === undefined || key === undefined) throw new RangeError(`There is no maker ${maker}`);
@@ -53,9 +53,9 @@ export class Makers {
       pool,
       provider,
       taker: ZERO_ADDRESS,
-      price: BigInt(1 + this.#dice.roll(1000)) * 10n ** 14n,
+      price: BigInt(1 + this.#random.below(1000)) * 10n ** 14n,
       size: CONTRACT,
-      isBuy: this.#dice.roll(2) === 0,
+      isBuy: this.#random.below(2) === 0,
       deadline,
       salt: this.#salt++,
     };

@@ -7,7 +7,7 @@ import type { Child } from '../../bench/processes/child.js';
 import type { ServerDialogue } from '../../bench/processes/dialogue.js';
 import { openGateway, openLeader } from '../../bench/scenarios/gateway-fan-out.js';
 import { openBareUws, openLoad } from '../../bench/scenarios/served.js';
-import { FreshNumbers } from '../../bench/servers/telling.js';
+import { FreshNumbers } from '../../bench/servers/publish-schedule.js';
 
 const isLong = process.env.QUOTEBOOK_ROUNDS !== undefined;
 const TOTAL = Number(process.env.QUOTEBOOK_SOCKETS ?? (isLong ? 100_000 : 1_000));
@@ -56,10 +56,10 @@ function openLoader(t: Test): Child<LoadDialogue> {
 /** Has `publish` done, and counts what each crowd got for each CPU second of its server. */
 async function deliver(
   crowds: readonly Crowded[],
-  telling: typeof BURST & { readonly first: number },
+  schedule: typeof BURST & { readonly first: number },
   publish: () => Promise<unknown>,
 ): Promise<Delivery[]> {
-  const expected = { first: telling.first, count: telling.bursts * telling.perBurst };
+  const expected = { first: schedule.first, count: schedule.bursts * schedule.perBurst };
   await Promise.all(crowds.map(({ load }) => load.ask('EXPECT', expected)));
   const before = await Promise.all(crowds.map(({ server }) => server.ask('CPU', null)));
   await publish();
@@ -105,11 +105,11 @@ t.test(`${GATEWAYS} gateways have ${GATEWAYS * SOCKETS} idle sockets, and an eve
   const idleMicros = (await cpus()).map((micros, n) => micros - (idle[n] ?? NaN));
 
   const numbers = new FreshNumbers();
-  const nextTelling = () => ({ ...BURST, first: numbers.take(BURST.bursts * BURST.perBurst) });
+  const nextSchedule = () => ({ ...BURST, first: numbers.take(BURST.bursts * BURST.perBurst) });
   const ours = await rounds(gateways, async () => {
-    const telling = nextTelling();
-    await leader.ask('READY', telling);
-    return deliver(gateways, telling, () => leader.ask('TELL', telling));
+    const schedule = nextSchedule();
+    await leader.ask('READY', schedule);
+    return deliver(gateways, schedule, () => leader.ask('PUBLISH', schedule));
   });
   const delivered = ours.reduce((sum, { messages }) => sum + messages, 0);
   t.equal(delivered, ROUNDS * GATEWAYS * SOCKETS * BURST.perBurst, 'every event is at every socket');
@@ -127,10 +127,12 @@ t.test(`${GATEWAYS} gateways have ${GATEWAYS * SOCKETS} idle sockets, and an eve
     await load.ask('SUBSCRIBE', { port, count: SOCKETS, mixed: false, apiKey: null });
   }
   const theirs = await rounds(bareServers, async () => {
-    const telling = nextTelling();
-    await Promise.all(bareServers.map(({ server }) => server.ask('READY', telling)));
+    const schedule = nextSchedule();
+    await Promise.all(bareServers.map(({ server }) => server.ask('READY', schedule)));
     const crowds = bareServers as unknown as readonly Crowded[];
-    return deliver(crowds, telling, () => Promise.all(bareServers.map(({ server }) => server.ask('TELL', telling))));
+    return deliver(crowds, schedule, () =>
+      Promise.all(bareServers.map(({ server }) => server.ask('PUBLISH', schedule))),
+    );
   });
   const perSocket = (values: readonly number[]): number => Math.round(median(values) / SOCKETS);
   const bareRate = median(theirs.map(({ perCpuSecond }) => perCpuSecond));

@@ -1,7 +1,7 @@
 import { limits } from '../../src/config/limits.js';
 import type { Hex, Quote } from '../../src/engine/quote.js';
 import { QuoteJson } from '../../src/wire/quote-json.js';
-import type { Telling } from '../servers/telling.js';
+import type { PublishSchedule } from '../servers/publish-schedule.js';
 import { makerOf, poolOf, quoteOf } from './quotes.js';
 import { CHAIN_ID } from './signed-quotes.js';
 
@@ -14,7 +14,7 @@ const LENGTH_IN_TWO_BYTES = 126;
 const quoteJson = new QuoteJson(String(CHAIN_ID), limits.writtenQuotes);
 
 /** The `n`th quote that the server publishes: pools and sides in turn, prices and makers spread. */
-export function toldQuote(n: number): Quote {
+export function publishedQuote(n: number): Quote {
   const pool = POOLS[n % POOLS.length];
   if (pool === undefined) throw new RangeError(`There is no quote ${n}`);
   const price = BigInt(1 + ((n * 7919) % 1000)) * 10n ** 14n;
@@ -22,25 +22,29 @@ export function toldQuote(n: number): Quote {
 }
 
 /** All quotes of these bursts. */
-export function toldQuotes({ first, bursts, perBurst }: Pick<Telling, 'first' | 'bursts' | 'perBurst'>): Quote[] {
-  return Array.from({ length: bursts * perBurst }, (_, i) => toldQuote(first + i));
+export function publishedQuotes({
+  first,
+  bursts,
+  perBurst,
+}: Pick<PublishSchedule, 'first' | 'bursts' | 'perBurst'>): Quote[] {
+  return Array.from({ length: bursts * perBurst }, (_, i) => publishedQuote(first + i));
 }
 
 /** The message that a subscriber gets of it. */
-export function toldMessage(quote: Quote): Buffer {
+export function publishedMessage(quote: Quote): Buffer {
   return Buffer.from(`{"type":"POST_QUOTE","body":${quoteJson.encodeQuote(quote, quote.size)}}`);
 }
 
 /** The same as it goes over the connection. */
-export function toldFrame(quote: Quote): Buffer {
-  const message = toldMessage(quote);
+export function publishedFrame(quote: Quote): Buffer {
+  const message = publishedMessage(quote);
   const head = Buffer.from([TEXT_FRAME, LENGTH_IN_TWO_BYTES, 0, 0]);
   head.writeUInt16BE(message.length, 2);
   return Buffer.concat([head, message]);
 }
 
 /** Filter of some of the subscribers. */
-export interface Following {
+export interface SubscriptionKind {
   /** Of its topic, where there is one for it alone. */
   readonly name: string;
   /** The body of the FILTER that asks for it. */
@@ -55,32 +59,32 @@ export interface Following {
 
 const chainId = String(CHAIN_ID);
 
-export const everything: Following = { name: 'public', filter: { chainId }, takes: () => true };
+export const everything: SubscriptionKind = { name: 'public', filter: { chainId }, takes: () => true };
 
-const pools = POOLS.map(({ poolAddress }): Following => ({
+const pools = POOLS.map(({ poolAddress }): SubscriptionKind => ({
   name: poolAddress,
   filter: { chainId, poolAddress },
   takes: ({ pool }) => pool.poolAddress === poolAddress,
 }));
 
 const sides = POOLS.flatMap(({ poolAddress }) =>
-  (['bid', 'ask'] as const).map((side): Following => ({
+  (['bid', 'ask'] as const).map((side): SubscriptionKind => ({
     name: `${poolAddress} ${side}`,
     filter: { chainId, poolAddress, side },
     takes: ({ pool, isBuy }) => pool.poolAddress === poolAddress && isBuy === (side === 'bid'),
   })),
 );
 
-const everybodys: Following = { name: 'everybody', filter: { chainId, taker: '*' }, takes: () => true };
+const everybodys: SubscriptionKind = { name: 'everybody', filter: { chainId, taker: '*' }, takes: () => true };
 
-/** Every kind of following; each quote is in four of them. */
-export const followings: readonly Following[] = [everything, everybodys, ...pools, ...sides];
+/** Every kind of subscription; each quote is in four of them. */
+export const subscriptionKinds: readonly SubscriptionKind[] = [everything, everybodys, ...pools, ...sides];
 
 /**
  * Of the `n`th subscriber: a quarter each follow all public quotes, everybody's, those of a pool, and one side of a
  * pool.
  */
-export function mixedFollowing(n: number): Following {
+export function mixedSubscription(n: number): SubscriptionKind {
   const turn = n >> 2;
   const kinds = [everything, everybodys, pools[turn % pools.length], sides[turn % sides.length]];
   return kinds[n % 4] ?? everything;

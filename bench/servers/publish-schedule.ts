@@ -1,7 +1,7 @@
 import type { Quote } from '../../src/engine/quote.js';
 
-/** Events that a server is to tell its subscribers: so many at a time, at a fixed rate whatever becomes of them. */
-export interface Telling {
+/** Events for a server to publish: bursts at a fixed rate, however long each takes. */
+export interface PublishSchedule {
   /** Number of the first quote. */
   readonly first: number;
   readonly bursts: number;
@@ -21,14 +21,14 @@ export class FreshNumbers {
   }
 }
 
-export interface TellingDialogue {
+export interface PublishDialogue {
   /**
-   * Prepares the quotes of the next `TELL`, and for a baseline everything that it needs of them. The time that this
+   * Prepares the quotes of the next `PUBLISH`, and for a baseline everything that it needs of them. The time that this
    * takes is not measured.
    */
-  READY: { given: Telling; answer: null };
+  READY: { given: PublishSchedule; answer: null };
   /** When each was published: committed, or handed to the library. In microseconds of CLOCK_MONOTONIC. */
-  TELL: { given: Telling; answer: readonly number[] };
+  PUBLISH: { given: PublishSchedule; answer: readonly number[] };
 }
 
 /** Of CLOCK_MONOTONIC, which all processes of a machine share. */
@@ -36,17 +36,17 @@ export function nowMicros(): number {
   return Number(process.hrtime.bigint() / 1000n);
 }
 
-/** Calls `tell` with the items of each burst; a burst that is late is made up for at once. */
+/** Calls `publish` with the items of each burst; a burst that is late follows at once. */
 export async function onSchedule<T>(
-  { bursts, perBurst, everyMs }: Telling,
+  { bursts, perBurst, everyMs }: PublishSchedule,
   items: readonly T[],
-  tell: (items: readonly T[]) => void,
+  publish: (items: readonly T[]) => void,
 ): Promise<void> {
   const startMs = performance.now();
   for (let burst = 0; burst < bursts; burst++) {
     const waitMs = startMs + burst * everyMs - performance.now();
     if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs));
-    tell(items.slice(burst * perBurst, (burst + 1) * perBurst));
+    publish(items.slice(burst * perBurst, (burst + 1) * perBurst));
   }
 }
 
@@ -60,25 +60,25 @@ export interface CommittedBook {
 }
 
 /** Enters quotes on schedule, one record each. Resolves when all are committed, to when each was. */
-export async function tellCommitted(
-  telling: Telling,
+export async function publishCommitted(
+  schedule: PublishSchedule,
   quotes: readonly Quote[],
   { index, listen, enter }: CommittedBook,
 ): Promise<readonly number[]> {
-  const toldAt: number[] = [];
+  const publishedAt: number[] = [];
   const firstIndex = index() + 1;
-  const count = telling.bursts * telling.perBurst;
-  const allTold = new Promise<void>((resolve) => {
+  const count = schedule.bursts * schedule.perBurst;
+  const allCommitted = new Promise<void>((resolve) => {
     listen((committed) => {
       const now = nowMicros();
-      while (toldAt.length < count && firstIndex + toldAt.length <= committed) toldAt.push(now);
-      if (toldAt.length === count) resolve();
+      while (publishedAt.length < count && firstIndex + publishedAt.length <= committed) publishedAt.push(now);
+      if (publishedAt.length === count) resolve();
     });
   });
-  await onSchedule(telling, quotes, (burst) => {
+  await onSchedule(schedule, quotes, (burst) => {
     for (const quote of burst) enter(quote);
   });
-  await allTold;
+  await allCommitted;
   listen(() => undefined);
-  return toldAt;
+  return publishedAt;
 }
