@@ -1,8 +1,9 @@
 // Keeps a bid and an ask of one pool in the book, renews what expires or is filled, and answers requests for quotes.
 //   node examples/market-maker.mjs READY_FILE [POOL_NUMBER] [FAIR_PRICE] [SIZE] [RFQ_SIZE] [LIFE_SECONDS] [QUOTES_PER_DAY]
-// READY_FILE is what `npm start` writes; FAIR_PRICE is in whole tokens, sizes are in contracts. On each side the maker
-// never offers more than SIZE in all: RFQ_SIZE of it (default: a quarter) is kept for private answers, the rest is
-// public. Positions from fills are not limited. Ctrl-C or SIGTERM cancels on the chain what may still be filled, and ends.
+// READY_FILE is what `npm start` writes; sizes are in contracts; FAIR_PRICE as quotes have it: base tokens per contract
+// of a call, quote tokens per contract and unit of strike of a put. On each side the maker never offers more than SIZE
+// in all: RFQ_SIZE of it (default: a quarter) is kept for private answers, the rest is public. Positions from fills are
+// not limited. Ctrl-C or SIGTERM cancels on the chain what may still be filled, and ends.
 import { readFileSync } from 'node:fs';
 import { createWalletClient, defineChain, formatEther, http, parseEther } from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';

@@ -11,7 +11,7 @@ const ready = JSON.parse(readFileSync(readyFile, 'utf8'));
 const { httpUrl, apiKey, chainId, accounts, pools } = { ...ready, ...ready.gateways?.[0] };
 const maker = privateKeyToAccount(accounts[1].privateKey);
 const { poolAddress, poolKey } = pools[0];
-const now = Math.floor(Date.now() / 1000);
+const nowMs = Date.now();
 
 const quote = {
   provider: maker.address,
@@ -19,8 +19,8 @@ const quote = {
   price: parseEther(price).toString(),
   size: parseEther(size).toString(),
   isBuy: false,
-  deadline: now + 3600,
-  salt: now,
+  deadline: Math.floor(nowMs / 1000) + 3600,
+  salt: nowMs,
 };
 
 const signed = await maker.signTypedData({

@@ -6,6 +6,9 @@ import { createWalletClient, defineChain, http, parseAbi, parseEther, publicActi
 import { privateKeyToAccount } from 'viem/accounts';
 import { OrderbookClient } from 'quotebook/client';
 
+/** How long the service has to read the transaction from the chain. */
+const PATIENCE_MS = 30_000;
+
 const [readyFile = 'data/ready.json', price = '0.05', size = '1'] = process.argv.slice(2);
 const ready = JSON.parse(readFileSync(readyFile, 'utf8'));
 // A cluster's file has several gateways: any of them will do.
@@ -58,5 +61,10 @@ const hash = await wallet.writeContract({
 });
 const { status, gasUsed } = await wallet.waitForTransactionReceipt({ hash });
 console.log(`${hash}: ${status}, ${gasUsed} gas`);
+if (status !== 'success') throw new Error('The stream contract does not have the quote');
+const timer = setTimeout(() => {
+  throw new Error(`The service has not shown the quote within ${PATIENCE_MS / 1000} s`);
+}, PATIENCE_MS);
 console.log(`${(await shown).type} ${quoteId}`);
+clearTimeout(timer);
 client.close();

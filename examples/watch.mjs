@@ -16,4 +16,8 @@ socket.on('open', () => {
   }
 });
 socket.on('message', (text) => console.log(text.toString()));
+socket.on('error', (error) => {
+  console.error(error.message || error.code);
+  process.exitCode = 1;
+});
 socket.on('close', (code) => console.log(`closed with ${code}`));

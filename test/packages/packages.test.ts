@@ -129,12 +129,16 @@ t.test('the packages work where they are installed', async (t) => {
     t.ok(bytes <= MAX_INSTALLED_BYTES, `${bytes} bytes`);
   });
 
-  await t.test('a bot compiles under strict', async () => {
+  await t.test('a bot and the program of the README compile under strict', async (t) => {
     const { dependencies } = JSON.parse(await readFile(path.join(ROOT, 'package.json'), 'utf8')) as {
       dependencies: Record<string, string>;
     };
     await install(bot, `viem@${dependencies.viem ?? ''}`);
     await writeFile(path.join(bot, 'bot.ts'), BOT);
+    const readme = await readFile(path.join(ROOT, 'packages/client/README.md'), 'utf8');
+    const [, program = ''] = /^```ts\n(.*?)^```$/ms.exec(readme) ?? [];
+    t.match(program, 'OrderbookClient');
+    await writeFile(path.join(bot, 'readme.ts'), program);
     const compilerOptions = {
       strict: true,
       noUncheckedIndexedAccess: true,
@@ -144,7 +148,7 @@ t.test('the packages work where they are installed', async (t) => {
       types: ['node'],
       typeRoots: [path.join(ROOT, 'node_modules/@types')],
     };
-    await writeFile(path.join(bot, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['bot.ts'] }));
+    await writeFile(path.join(bot, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['*.ts'] }));
     const tsc = path.join(ROOT, 'node_modules/typescript/bin/tsc');
     await run(process.execPath, [tsc, '-p', bot], bot).catch((error: unknown) => {
       throw new Error((error as { stdout?: string }).stdout, { cause: error });
