@@ -165,7 +165,7 @@ export interface NetLimits {
   readonly bodyDeadlineMs: number;
   /**
    * A connection is closed after so long without a whole request head, between requests, or without taking anything of
-   * its answer. uWebSockets.js has its own 10 s for all three.
+   * its answer. uWebSockets.js looks every 4 s, and 20.30 has its own 10 s for all three.
    */
   readonly httpIdleMs: number;
   /**

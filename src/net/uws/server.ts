@@ -123,6 +123,9 @@ export class UwsServer implements NetServer, UwsExchangeHost {
     uws._cfg('silent');
     this.#sockets = new UwsSockets(this);
     this.#app = uws.App();
+    const idleSeconds = Math.ceil(options.limits.httpIdleMs / 1000);
+    this.#app.setIdleTimeout?.(idleSeconds);
+    this.#app.setResponseTimeout?.(idleSeconds);
     this.#listening = new UwsListening(uws, this.#app, options);
     this.#app.ws(options.socketPath, this.#sockets.behavior());
     this.#app.get('/*', (res, req) => UwsExchange.serve(res, req, this, 'GET'));
@@ -160,7 +163,10 @@ export class UwsServer implements NetServer, UwsExchangeHost {
   }
 }
 
-/** Left out by the package's type declarations: binding a host exclusively, and closing everything at once. */
+/**
+ * Left out by the package's type declarations: binding a host exclusively, closing everything at once, and how long a
+ * connection may be without a whole head, or after an answer (20.57: 30 s unless set; 20.30: always 10 s).
+ */
 type UwsApp = uws.TemplatedApp & {
   listen(
     host: string,
@@ -169,6 +175,8 @@ type UwsApp = uws.TemplatedApp & {
     listening: (socket: uws.us_listen_socket | false) => void,
   ): UwsApp;
   close(): void;
+  setIdleTimeout?(seconds: number): UwsApp;
+  setResponseTimeout?(seconds: number): UwsApp;
 };
 
 interface UwsModule {
