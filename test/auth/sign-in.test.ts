@@ -276,6 +276,23 @@ t.test('a session that signs out ends at every process with these keys, and its 
   t.strictSame(changes, [{ id, tier: 'free', onlySessions: true }]);
 });
 
+t.test('no other ending of its token opens a session, before or after it signs out', async (t) => {
+  const { keys, signIn, verify } = await signedUp();
+  const result = await verify();
+  if (result.type !== 'SIGNED_IN') throw new Error(result.type);
+  const { token } = result;
+  const bytes = Buffer.from(token.slice(4), 'base64url');
+  const others = Array.from('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_', (ending) => {
+    return `${token.slice(0, -1)}${ending}`;
+  }).filter((other) => other !== token);
+  const same = others.filter((other) => Buffer.from(other.slice(4), 'base64url').equals(bytes));
+  t.equal(same.length, 15, 'so many are decoded to the same bytes');
+  const open = (): string[] => others.filter((other) => keys.verify(other) !== 'NOT_FOUND');
+  t.strictSame(open(), []);
+  t.equal(await signIn.signOut(token), 'SIGNED_OUT');
+  t.strictSame(open(), []);
+});
+
 t.test('a signed-out session is kept until it expires, and so many of them at most', async (t) => {
   const { clock, files, keys, signIn, message, verify } = await signedUp();
   const tokens: string[] = [];
