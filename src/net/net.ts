@@ -139,7 +139,8 @@ export interface NetLimits {
   bodyBytes(method: string, path: string): number;
   /**
    * How much of a body that is refused is read and thrown away, so that its sender gets to read why: a connection closed
-   * on unread bytes is reset, and takes the answer with it.
+   * on unread bytes is reset, and takes the answer with it. On node:http, also of a body that comes with a method of
+   * `BODILESS_METHODS`.
    */
   readonly bodyDiscardBytes: number;
   /** For how long, where the answer does not wait for the body's end. */
@@ -159,8 +160,8 @@ export interface NetLimits {
   readonly httpConnections: number;
   readonly httpConnectionsPerAddress: number;
   /**
-   * From the end of the headers to the end of the body, else 408 and the connection is closed. uWebSockets.js closes it
-   * without an answer after 8 to 12 s of its own.
+   * From the end of the headers to the end of the body, else 408 and the connection is closed; where the answer does not
+   * wait for the body, it is closed alone. uWebSockets.js closes it without an answer after 8 to 12 s of its own.
    */
   readonly bodyDeadlineMs: number;
   /**

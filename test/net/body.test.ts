@@ -92,6 +92,50 @@ eachBackend(t, (t, backend) => {
     t.strictSame(statuses(whole.text), [200]);
   });
 
+  // uWebSockets.js closes a connection 10 s after the answer, whatever comes of the body.
+  if (backend.name === 'node') {
+    t.test('the body of a request that was answered without it has a deadline', async (t) => {
+      const { port } = await serve(t, backend, { limits: { bodyDeadlineMs: 100, httpIdleMs: 600_000 } });
+      for (const [header, byte] of [
+        ['Content-Length: 10', 'x'],
+        ['Transfer-Encoding: chunked', '1\r\nx\r\n'],
+      ] as const) {
+        for (const method of ['GET', 'OPTIONS']) {
+          const connection = await RawConnection.open(port);
+          await connection.send(head(`${method} / HTTP/1.1`, 'Host: x', header));
+          await connection.until((text) => text.endsWith('ok'));
+          await connection.send(byte);
+          await connection.closed;
+          t.strictSame(statuses(connection.text), [200], `${method} ${header}`);
+        }
+      }
+    });
+
+    t.test('no more of such a body is read than would be thrown away', async (t) => {
+      const { port } = await serve(t, backend, { limits: { bodyDiscardBytes: 100_000, bodyDeadlineMs: 600_000 } });
+      const connection = await RawConnection.open(port);
+      await connection.send(head('GET / HTTP/1.1', 'Host: x', 'Content-Length: 99999999'));
+      const feed = (): void => {
+        if (connection.socket.writable) connection.socket.write('x'.repeat(0x2000), feed);
+      };
+      feed();
+      await connection.closed;
+      t.strictSame(statuses(connection.text), [200]);
+    });
+
+    t.test('a connection whose such body came in time goes on after the deadline', async (t) => {
+      const { port } = await serve(t, backend, { limits: { bodyDeadlineMs: 50 } });
+      const connection = await RawConnection.open(port);
+      await connection.send(`${head('GET /1 HTTP/1.1', 'Host: x', 'Content-Length: 5')}hello`);
+      await connection.until((text) => text.endsWith('ok'));
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      await connection.send(head('GET /2 HTTP/1.1', 'Host: x'));
+      await connection.until((text) => statuses(text).length === 2);
+      t.strictSame(statuses(connection.text), [200, 200]);
+      connection.reset();
+    });
+  }
+
   t.test('more than would be thrown away is refused before it comes', async (t) => {
     const { port } = await serve(t, backend, { http: unreachable, limits: { bodyDiscardBytes: 2000 } });
     const connection = await RawConnection.open(port);

@@ -72,8 +72,8 @@ export class NodeExchange {
       this.#collect(awaitsContinue);
       return;
     }
-    if (this.#request.header('transfer-encoding') === undefined) this.#incoming.resume();
-    else this.#incoming.on('data', (chunk: Buffer) => this.#isCut(chunk));
+    if (this.#hasBody()) this.#discard();
+    else this.#incoming.resume();
     void this.#handle();
   }
 
@@ -141,12 +141,33 @@ export class NodeExchange {
     this.#write(answer, false);
   }
 
+  #hasBody(): boolean {
+    const declared = this.#request.header('content-length') ?? '0';
+    return Number(declared) > 0 || this.#request.header('transfer-encoding') !== undefined;
+  }
+
+  /**
+   * Throws away the body of a request that is answered without it. The deadline outlasts the answer: with the first byte
+   * after that node:http ends its own timer of the connection.
+   */
+  #discard(): void {
+    const { bodyDeadlineMs, bodyDiscardBytes } = this.#host.options.limits;
+    const { socket } = this.#incoming;
+    const deadline = setTimeout(() => socket.destroy(), bodyDeadlineMs).unref();
+    let size = 0;
+    this.#incoming.on('data', (chunk: Buffer) => {
+      size += chunk.length;
+      if (!this.#isCut(chunk) && size > bodyDiscardBytes) socket.destroy();
+    });
+    this.#incoming.on('end', () => clearTimeout(deadline));
+  }
+
   /** Reads the body within its bound and deadline, then calls the handler or refuses. */
   #collect(awaitsContinue: boolean): void {
     const { limits } = this.#host.options;
     const limit = limits.bodyBytes(this.#request.method, this.#request.path);
     const declared = Number(this.#request.header('content-length') ?? 0);
-    if (declared > 0 || this.#request.header('transfer-encoding') !== undefined) {
+    if (this.#hasBody()) {
       const refusal = refusalOfHead(this.#host.options, this.#request);
       if (refusal !== null) {
         this.refuseUnread(refusal, awaitsContinue);
