@@ -107,7 +107,7 @@ const OPEN_PER_LOOK = 4;
 /** Blocks whose logs are asked for with one request. */
 const BLOCKS_PER_REQUEST = 16;
 /** The verification is calm when so many of them have found nothing since a block last held something. */
-const VERIFICATIONS = 3;
+const CALM_AFTER_VERIFICATIONS = 3;
 const CALM_FACTOR = 30;
 const MOST_WANTED = 64;
 
@@ -127,7 +127,7 @@ export class LogWindow {
   /** Indexes of the logs that were read, by block. */
   readonly #seen = new Map<number, { readonly hash: Hex; readonly indexes: Set<number> }>();
   #seenCount = 0;
-  /** The newest blocks, oldest first. */
+  /** The newest blocks. */
   readonly #recent = new Map<number, RecentBlock>();
   readonly #doubted = new Map<number, BlockHead>();
   /** Blocks that were read without all of their logs, and since when. */
@@ -138,8 +138,10 @@ export class LogWindow {
   #floor: number;
   #position: BlockId | null;
   #movedAtMs: number;
-  /** Blocks that can be read again at once; less than `rereadBlocks` where the node refused that many. */
+  /** Blocks that can be read again at once, at least 1; less than `rereadBlocks` where the node refused that many. */
   #reach: number;
+  /** Whether the node refused so many blocks in this look. */
+  #isRefused = false;
   #verifyReach: number;
   #verifiedAtMs: number;
   #isVerifying = false;
@@ -163,12 +165,15 @@ export class LogWindow {
     private readonly watched: WatchedLogs,
     private readonly clock: Clock,
     private readonly options: LogWindowOptions,
-    /** The last block that an earlier process read completely; null without one. */
-    private resumedAt: BlockId | null,
+    /**
+     * The last block whose read logs are not remembered: an earlier process read it, or it is the ancestor of a reorg.
+     * Null: there is none.
+     */
+    private rememberedAfter: BlockId | null,
     private readonly listener: LogWindowListener,
   ) {
-    this.#floor = resumedAt === null ? 0 : Math.max(0, resumedAt.blockNumber - options.verifyBlocks + 1);
-    this.#position = resumedAt;
+    this.#floor = rememberedAfter === null ? 0 : Math.max(0, rememberedAfter.blockNumber - options.verifyBlocks + 1);
+    this.#position = rememberedAfter;
     this.#movedAtMs = clock.monotonicMs();
     this.#reach = options.rereadBlocks;
     this.#verifyReach = options.verifyBlocks;
@@ -178,9 +183,9 @@ export class LogWindow {
     this.#ofSubscription = new FilterTrust(reader, clock);
   }
 
-  /** Whether the log's block was read before this process began, or a reorg: which of its logs is not remembered. */
-  isOfEarlierProcess({ blockNumber }: ChainLog): boolean {
-    return this.resumedAt !== null && blockNumber <= this.resumedAt.blockNumber;
+  /** Whether the log is of a block whose read logs are not remembered: of before this process began, or before a reorg. */
+  isBeforeMemory({ blockNumber }: ChainLog): boolean {
+    return this.rememberedAfter !== null && blockNumber <= this.rememberedAfter.blockNumber;
   }
 
   /**
@@ -202,14 +207,14 @@ export class LogWindow {
     this.goBackTo(ancestor, false);
     this.#seen.clear();
     this.#seenCount = 0;
-    this.resumedAt = ancestor;
+    this.rememberedAfter = ancestor;
   }
 
   /** Nothing after this block was read: it is the one before the first, or the ancestor of another branch. */
   goBackTo({ blockNumber, blockHash }: BlockId, isFirst: boolean): void {
     if (isFirst) this.#floor = blockNumber + 1;
-    if (this.resumedAt !== null && blockNumber < this.resumedAt.blockNumber)
-      this.resumedAt = { blockNumber, blockHash };
+    if (this.rememberedAfter !== null && blockNumber < this.rememberedAfter.blockNumber)
+      this.rememberedAfter = { blockNumber, blockHash };
     this.#branch += 1;
     this.#found = NOTHING_FOUND;
     for (const [number, { indexes }] of this.#seen) {
@@ -245,6 +250,7 @@ export class LogWindow {
    */
   async read(range: BlockRange): Promise<LogReading | 'AWAITED'> {
     const { fromBlock, to, heads } = range;
+    this.#isRefused = false;
     const blooms = heads.map(bloomOf);
     const trust = this.#trustOf(range);
     const isUsed = trust.isUsable;
@@ -307,6 +313,7 @@ export class LogWindow {
   /** There is no new block: what has come late of those that were read. */
   async readOld(): Promise<LogReading> {
     const to = this.#position;
+    this.#isRefused = false;
     this.#startVerification();
     if (to === null) return NOTHING_READ;
     const isRecent = this.clock.monotonicMs() - this.#movedAtMs < this.options.rereadMs;
@@ -326,7 +333,7 @@ export class LogWindow {
 
   /** Records a reading whose events are in the book. */
   accept({ range, fresh, late, hints, checked, confirmed, again }: LogReading): void {
-    const counted = late.filter((log) => !this.isOfEarlierProcess(log));
+    const counted = late.filter((log) => !this.isBeforeMemory(log));
     if (counted.length > 0) this.listener.onLate(counted.length);
     for (const log of [...fresh, ...late, ...hints]) this.#note(log);
     for (const head of confirmed) {
@@ -357,7 +364,7 @@ export class LogWindow {
       this.listener.onLacking();
     }
     this.#floor = Math.max(this.#floor, to.number - this.options.verifyBlocks + 1);
-    this.#reach = Math.min(2 * this.#reach, this.options.rereadBlocks);
+    if (!this.#isRefused) this.#reach = Math.min(2 * this.#reach, this.options.rereadBlocks);
     this.#forget();
   }
 
@@ -406,7 +413,9 @@ export class LogWindow {
       return await read(first);
     } catch (error) {
       if (first >= fromBlock || !(error instanceof RpcError)) throw error;
-      this.#reach = this.#reach >> 1;
+      // The events and the hints of a look are refused alike: that counts once.
+      if (!this.#isRefused) this.#reach = Math.max(1, this.#reach >> 1);
+      this.#isRefused = true;
       return read(fromBlock);
     }
   }
@@ -566,7 +575,7 @@ export class LogWindow {
     // Kept until it is in the book: the node may leave it out again when the next look is taken.
     const others = this.#found.events.filter((log) => !unseen.some((other) => isSame(log, other)));
     this.#found = { ...this.#found, events: [...others, ...late] };
-    const first = late.find((log) => !this.isOfEarlierProcess(log));
+    const first = late.find((log) => !this.isBeforeMemory(log));
     if (first !== undefined) this.listener.onDoubt(`events of block ${first.blockNumber} have come late`);
     return late;
   }
@@ -596,7 +605,7 @@ export class LogWindow {
     const now = this.clock.monotonicMs();
     const position = this.#position;
     const { verifyMs } = this.options;
-    const isCalm = now - this.#suspectedAtMs > VERIFICATIONS * verifyMs;
+    const isCalm = now - this.#suspectedAtMs > CALM_AFTER_VERIFICATIONS * verifyMs;
     const pauseMs = isCalm ? CALM_FACTOR * verifyMs : verifyMs;
     if (this.#isVerifying || position === null || now - this.#verifiedAtMs < pauseMs) return;
     this.#isVerifying = true;
@@ -678,7 +687,7 @@ export class LogWindow {
 
   #reportDoubt(): void {
     const [doubted] = this.#doubted.keys();
-    const found = this.#found.events.filter((log) => !this.isOfEarlierProcess(log)).length;
+    const found = this.#found.events.filter((log) => !this.isBeforeMemory(log)).length;
     if (doubted !== undefined) this.listener.onDoubt(`the logs of block ${doubted} do not match its bloom filter`);
     else this.listener.onDoubt(found === 0 ? null : `another reading of the logs has ${found} more events`);
   }
@@ -687,8 +696,14 @@ export class LogWindow {
 const EMPTY_FILTER = LogsBloom.of([]).hex;
 const NOTHING_FOUND: FoundLogs = { events: [], hints: [] };
 const NOTHING_READ: LogReading = {
-  ...{ range: null, fresh: [], late: [], hints: [] },
-  ...{ checked: [], confirmed: [], again: [], isProven: false },
+  range: null,
+  fresh: [],
+  late: [],
+  hints: [],
+  checked: [],
+  confirmed: [],
+  again: [],
+  isProven: false,
 };
 
 /** Null where the node does not tell it. */

@@ -35,7 +35,7 @@ export interface SettlementFollowerParts {
   readonly cursor: ChainCursor;
   readonly book: BookPort;
   readonly submitter: CommandSubmitter;
-  readonly window: Pick<LogWindow, 'mayWait' | 'read' | 'readOld' | 'accept' | 'goBackTo' | 'isOfEarlierProcess'>;
+  readonly window: Pick<LogWindow, 'mayWait' | 'read' | 'readOld' | 'accept' | 'goBackTo' | 'isBeforeMemory'>;
   readonly states: QuoteStates;
   readonly prefetch: Pick<StatePrefetch, 'prefetch'>;
   readonly breaker: Pick<ContractBreaker, 'isOpen'>;
@@ -255,7 +255,7 @@ export class SettlementFollower {
     const lowest = (this.position?.blockNumber ?? -Infinity) - this.parts.reorgDepth;
     const changes: SettlementEvent[] = [];
     const old: SettlementEvent[] = [];
-    const unknown = others.filter(({ log }) => !this.parts.window.isOfEarlierProcess(log));
+    const unknown = others.filter(({ log }) => !this.parts.window.isBeforeMemory(log));
     // Of quotes that the book does not know, or no longer: published elsewhere, say, or expired before they were read.
     const strays = [...unknown];
     const alsoIgnored: IgnoredLog[] = [];
@@ -263,12 +263,12 @@ export class SettlementFollower {
       const { log, type } = event;
       // An earlier process may have applied it, and all orders were checked since this one began.
       const isApplied = type !== 'POOL' || this.parts.book.hasPool(event.pool.poolAddress);
-      if (isApplied && this.parts.window.isOfEarlierProcess(log)) continue;
+      if (isApplied && this.parts.window.isBeforeMemory(log)) continue;
       const why = validateEvent(event, this.parts.book, this.#poolFactory);
       if (why !== null) alsoIgnored.push({ why, log });
       else if (type === 'FILL' && log.blockNumber <= lowest) old.push(event);
       else changes.push(event);
-      if (why === 'UNKNOWN_QUOTE' && !this.parts.window.isOfEarlierProcess(log)) strays.push(event);
+      if (why === 'UNKNOWN_QUOTE' && !this.parts.window.isBeforeMemory(log)) strays.push(event);
       if (type !== 'POOL' && !this.parts.book.isKnown(event.quoteId)) unknown.push(event);
     }
     const deployed = new Map(
@@ -293,7 +293,7 @@ export class SettlementFollower {
       trades,
       old,
       unknown,
-      ignored: all.filter(({ log }) => !this.parts.window.isOfEarlierProcess(log)),
+      ignored: all.filter(({ log }) => !this.parts.window.isBeforeMemory(log)),
     };
   }
 

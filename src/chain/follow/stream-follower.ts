@@ -60,10 +60,7 @@ export class StreamFollower {
     private readonly publications: PublicationCheck,
     private readonly states: Pick<StatePrefetch, 'read'>,
     private readonly early: Pick<EarlyEvents, 'take'>,
-    private readonly window: Pick<
-      LogWindow,
-      'read' | 'readOld' | 'accept' | 'goBackTo' | 'forget' | 'isOfEarlierProcess'
-    >,
+    private readonly window: Pick<LogWindow, 'read' | 'readOld' | 'accept' | 'goBackTo' | 'forget' | 'isBeforeMemory'>,
     private readonly listener: StreamListener,
     private readonly options: StreamFollowerOptions,
   ) {
@@ -134,7 +131,7 @@ export class StreamFollower {
     // A restart would take a position at a late log for all that was read.
     const isLate = candidates.some(({ log }) => late.includes(log));
     if (isLate && this.position !== null) await this.#reportPosition(this.position);
-    for (const refused of checked.refused) if (!this.window.isOfEarlierProcess(refused.log)) this.#refuse(refused);
+    for (const refused of checked.refused) if (!this.window.isBeforeMemory(refused.log)) this.#refuse(refused);
     for (const quoteId of checked.known) this.listener.onSettled(quoteId, null);
     await this.#enter(candidates, readings, timestamps, settlement);
     if (range !== null) {

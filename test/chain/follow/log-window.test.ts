@@ -110,10 +110,12 @@ interface Opened {
   readonly second?: Node;
   readonly options?: Partial<LogWindowOptions>;
   readonly resumedAt?: BlockId;
+  /** The node is asked for hints, too; absent: there are none. */
+  readonly hints?: boolean;
 }
 
 /** A window that has read block 0. */
-function open({ blooms = 'TRUE', second, options, resumedAt }: Opened = {}) {
+function open({ blooms = 'TRUE', second, options, resumedAt, hints = false }: Opened = {}) {
   const node = new Node([{ hash: blockHashOf(0), topics: [] }], blooms);
   const clock = new ManualClock();
   const late: number[] = [];
@@ -127,7 +129,7 @@ function open({ blooms = 'TRUE', second, options, resumedAt }: Opened = {}) {
       isEvent: ({ topics }) => topics[0] === EVENT,
       hintsAmong: (logs) => logs.filter(({ topics }) => topics[0] === HINT),
       events: (reader, fromBlock, to) => reader.logs({ fromBlock, to, topics: [EVENT] }),
-      hints: () => Promise.resolve([]),
+      hints: (reader, fromBlock, to) => (hints ? reader.logs({ fromBlock, to, topics: [HINT] }) : Promise.resolve([])),
     },
     clock,
     { ...OPTIONS, ...options },
@@ -531,6 +533,45 @@ t.test('a node that refuses so many blocks is asked for the new ones alone', asy
   t.strictSame(requests(), ['refused', 'logs 2..2']);
 });
 
+/** As `open`, with as many blocks read as are read again, which nothing confirms. */
+async function openWithoutFilters() {
+  const on = open({ blooms: 'ABSENT', hints: true });
+  for (let n = 0; n < OPTIONS.rereadBlocks; n += 1) {
+    on.node.mine();
+    await on.look();
+  }
+  on.requests();
+  return on;
+}
+
+t.test('a node that refused some looks is asked for old blocks again once it answers', async (t) => {
+  const { node, look, requests } = await openWithoutFilters();
+  const logs = node.logs.bind(node);
+  refuseRanges(node);
+  for (let n = 0; n < 6; n += 1) {
+    node.mine();
+    await look();
+  }
+  node.logs = logs;
+  requests();
+  for (let n = 0; n < 4; n += 1) {
+    node.mine();
+    await look();
+  }
+  t.strictSame([...new Set(requests())], ['logs 11..11', 'logs 11..12', 'logs 10..13', 'logs 11..14']);
+});
+
+t.test('after a look whose events and hints were refused, the next one asks for half as many blocks', async (t) => {
+  const { node, look, requests } = await openWithoutFilters();
+  const logs = node.logs.bind(node);
+  refuseRanges(node);
+  await look();
+  t.strictSame(requests(), ['refused', 'refused', 'logs 4..4', 'logs 4..4']);
+  node.logs = logs;
+  await look();
+  t.strictSame(requests(), ['logs 3..4', 'logs 3..4']);
+});
+
 t.test('events of blocks that an earlier process read are found, and not counted as late', async (t) => {
   const { node, clock, look, late, seen, window } = open({
     blooms: 'ABSENT',
@@ -541,7 +582,7 @@ t.test('events of blocks that an earlier process read are found, and not counted
   clock.advance(VERIFY_MS);
   t.strictSame(await look(), [[], ['1:0']]);
   t.strictSame([seen.doubt, late], [null, []]);
-  t.ok(node.logsOf(1).every((log) => window.isOfEarlierProcess(log)));
+  t.ok(node.logsOf(1).every((log) => window.isBeforeMemory(log)));
 });
 
 t.test('quotes, fills and cancels that a real node’s index has late are in the book soon after', async (t) => {
