@@ -1,6 +1,8 @@
 import {
   type Address,
+  BaseError,
   concat,
+  ContractFunctionRevertedError,
   getAbiItem,
   hashTypedData,
   type Hex,
@@ -11,6 +13,7 @@ import {
   zeroAddress,
 } from 'viem';
 import { orderbookStreamAbi, poolAbi } from '../chain/contracts/abi.js';
+import { isExecutionError } from '../chain/rpc/rpc-errors.js';
 import { QUOTE_TYPES } from '../client/sign-quote.js';
 import { WITHDRAWAL_TYPES } from '../client/sign-withdrawal.js';
 import type { BookProof } from '../wire/history.js';
@@ -174,7 +177,9 @@ async function publishedQuotes(proof: BookProof, chains: ProofChains): Promise<M
       if (args.taker !== zeroAddress || !isOfPool(args.poolKey, proof.poolKey)) continue;
       const { provider, taker, price, size, isBuy, deadline, salt, signature } = args;
       const terms = { provider, taker, price, size, isBuy, deadline, salt, signature };
-      if (await isSigned(proof, terms)) found.set(idOf(proof, terms), terms);
+      const quoteId = idOf(proof, terms);
+      // Anyone may publish it again: the first good signature stays, as in the book.
+      if (!found.has(quoteId) && (await isSigned(proof, terms))) found.set(quoteId, terms);
     }
   }
   return found;
@@ -206,9 +211,24 @@ async function fillable(client: PublicClient, proof: BookProof, quoteId: Hex, te
   const { taker, price, isBuy, salt } = terms;
   const signed = { provider, taker, price, size, isBuy, deadline, salt };
   const args = [ANYONE, signed, size - filled, signature] as const;
-  // A token that reverts lets no quote be filled.
-  const [isValid] = await client.readContract({ ...at, functionName: 'isQuoteOBValid', args }).catch(() => [false]);
+  const [isValid] = await client
+    .readContract({ ...at, functionName: 'isQuoteOBValid', args })
+    .catch((error: unknown) => {
+      // A token that reverts lets no quote be filled.
+      if (isRevert(error)) return [false];
+      throw error;
+    });
   return isValid ? size - filled : 0n;
+}
+
+/** Whether the called code broke, which is the chain's answer; anything else is a failure of its endpoint. */
+function isRevert(error: unknown): boolean {
+  if (!(error instanceof BaseError)) return false;
+  if (isExecutionError(error.details)) return true;
+  const reverted = error.walk((each) => each instanceof ContractFunctionRevertedError);
+  // viem also makes one of a node's internal error (-32603).
+  if (!(reverted instanceof ContractFunctionRevertedError)) return false;
+  return reverted.raw !== undefined || /revert/i.test(error.details);
 }
 
 /** Anyone may fill a public quote. */
@@ -225,8 +245,13 @@ function idOf(proof: BookProof, terms: Terms): Hex {
   return hashTypedData(typedData(proof, terms));
 }
 
+/** Half of the order of secp256k1 (SEC 2, 2.4.1), rounded down. */
+const HALF_ORDER = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n;
+
+/** As the pools and the service check it: viem takes other values of `v`, and an `s` in the upper half (EIP-2). */
 async function isSigned(proof: BookProof, terms: Terms): Promise<boolean> {
   const { r, s, v } = terms.signature;
+  if ((v !== 27 && v !== 28) || BigInt(s) > HALF_ORDER) return false;
   try {
     const signer = await recoverTypedDataAddress({ ...typedData(proof, terms), signature: { r, s, v: BigInt(v) } });
     return signer.toLowerCase() === terms.provider.toLowerCase();

@@ -1,14 +1,17 @@
 import t from 'tap';
+import { getAbiItem, numberToHex, toFunctionSelector } from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';
 import { OrderbookClient } from 'quotebook/client';
 import { signRestore, signWithdrawal } from '../../src/client/sign-withdrawal.js';
 import type { Hex } from '../../src/engine/quote.js';
+import { poolAbi } from '../../src/chain/contracts/abi.js';
 import { startLocalChain } from '../../src/chain/dev/local-chain.js';
 import { EXIT_FAILED, EXIT_OK, EXIT_USAGE, runCommand } from '../../src/cli/run.js';
 import { verifyBookCommand } from '../../src/cli/verify-book.js';
 import type { OrdersResponse } from '../../src/wire/orderbook.js';
 import type { BookProof } from '../../src/wire/history.js';
 import { Market, ONE } from '../chain/dev/market.js';
+import { RpcProxy, type Trick } from '../chain/rpc-proxy.js';
 import { documentedPorts } from './documented-network.js';
 import { RestClient } from './rest-client.js';
 import { startTestService } from './running-service.js';
@@ -178,6 +181,54 @@ const shown = (quotes: readonly { readonly quoteId: string }[], id: string): boo
 function withdrawalOf({ withdrawn }: BookProof, id: Hex | undefined) {
   return withdrawn.find(({ quote }) => quote.quoteId === id)?.withdrawal;
 }
+
+/** Of secp256k1 (SEC 2, 2.4.1). */
+const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
+
+await t.test('a quote that is published again with a signature which pools refuse stays in the book', async (t) => {
+  const { r, s, v } = kept.signature;
+  const highS = numberToHex(ORDER - BigInt(s), { size: 32 });
+  await market.publish(stranger.address, [
+    { ...kept, signature: { r, s, v: v - 27 } },
+    { ...kept, signature: { r, s: highS, v: 55 - v } },
+  ]);
+  await published(1);
+  const proof = await newestProof();
+  const inBook = proof.quotes.map(({ quote }) => quote);
+  t.ok(shown(inBook, kept.quoteId));
+  const { code, err } = await verify(proof.seq);
+  t.strictSame([code, err], [EXIT_OK, []]);
+});
+
+await t.test('a node that fails gives no verdict, one whose contract reverts does', async (t) => {
+  const proxy = await RpcProxy.open(chain.rpcUrl);
+  t.teardown(() => proxy.close());
+  const selector = toFunctionSelector(getAbiItem({ abi: poolAbi, name: 'isQuoteOBValid' }));
+  const verifyWhere = (trick: Trick) => {
+    proxy.trick = ({ method, params }) => {
+      return method === 'eth_call' && JSON.stringify(params[0]).includes(selector) ? trick : 'PASS';
+    };
+    return verify(proof.seq, proof, '--rpc', proxy.url);
+  };
+  for (const [trick, words] of [
+    [{ error: { code: -32000, message: 'missing trie node 1234' } }, /missing trie node/],
+    [{ error: { code: -32603, message: 'internal fault' } }, /internal fault/],
+    [{ status: 429, body: 'slow down' }, /429/],
+  ] as const) {
+    const { code, out, err } = await verifyWhere(trick);
+    t.strictSame([code, out], [EXIT_FAILED, []], 'nothing is said of the proof');
+    t.match(err.join('\n'), words);
+    t.notMatch(err.join('\n'), /the chains none/);
+  }
+  for (const error of [
+    { code: 3, message: 'execution reverted', data: '0x' },
+    { code: -32000, message: 'out of gas' },
+  ]) {
+    const { code, err } = await verifyWhere({ error });
+    t.equal(code, EXIT_FAILED);
+    t.match(err.join('\n'), /the chains none/);
+  }
+});
 
 await t.test('a proof has the signature of a withdrawal, and the verifier checks it', async (t) => {
   const [first, second] = await published(2);
