@@ -4,12 +4,12 @@ import { profileProblems } from '../chain/contracts/profile-check.js';
 import { HttpRpc, type Rpc } from '../chain/rpc/rpc-client.js';
 import { isRateLimit, RpcError } from '../chain/rpc/rpc-errors.js';
 import { readHead } from '../chain/contracts/blocks-and-logs.js';
-import { readWideQuantity } from '../chain/rpc/rpc-response.js';
+import { readQuantity, readWideQuantity } from '../chain/rpc/rpc-response.js';
 import type { Limits } from '../config/limits.js';
 import type { Settings } from '../config/setting-table.js';
 import type { ChainRole } from '../engine/command.js';
 import type { Clock, Random } from '../engine/ports.js';
-import { type Disk, isMissing } from '../persistence/disk/disk.js';
+import { type Disk, isMissing, removeIfExists } from '../persistence/disk/disk.js';
 import { nodeDiskAt } from '../persistence/disk/node-disk.js';
 import type { Hex } from '../engine/quote.js';
 import { modeBeyondOwner } from '../system/make-directory.js';
@@ -51,16 +51,21 @@ const CLOCK_TOLERANCE_SECONDS = 30;
 const SYNCS = 50;
 const SLOW_SYNC_MS = 10;
 const PROBE_BYTES = 512;
-const PROBE_NAME = 'doctor.tmp';
+const PROBE_NAME = `doctor-${process.pid}.tmp`;
+/** Also of a run that was killed; earlier versions had no process id in the name. */
+const ANY_PROBE = /^doctor(-\d+)?\.tmp$/;
+const DIRECTORY_REMEDY = "Run this as the service's user, and give that user the directory.";
 const FREE_BYTES = 2 * 2 ** 30;
 const OWN_DESCRIPTORS = 256;
 const RECOMMENDED_NODE = 24;
+
+const BALANCE = 'eth_getBalance';
 
 /** Reads of the chain that the service does, beside `eth_call` and `eth_getLogs`; the parameters ask for little. */
 const METHODS: readonly (readonly [method: string, params: readonly unknown[]])[] = [
   ['eth_blockNumber', []],
   ['eth_gasPrice', []],
-  ['eth_getBalance', [`0x${'0'.repeat(40)}`, 'latest']],
+  [BALANCE, [`0x${'0'.repeat(40)}`, 'latest']],
   ['eth_getTransactionCount', [`0x${'0'.repeat(40)}`, 'pending']],
   ['eth_getTransactionByHash', [`0x${'0'.repeat(64)}`]],
   ['eth_getTransactionReceipt', [`0x${'0'.repeat(64)}`]],
@@ -90,7 +95,12 @@ export async function examine(options: DoctorOptions): Promise<Finding[]> {
     findings.push(...(await examineContracts(profile, options)));
   }
   onStep('disk');
-  findings.push(...(await examineDisk(settings, options)));
+  try {
+    findings.push(...(await examineDisk(settings, options)));
+  } catch (error) {
+    const message = `The data directory ${settings.dataDir} cannot be looked at: ${messageOf(error)}`;
+    findings.push(fail('disk', message, DIRECTORY_REMEDY));
+  }
   findings.push(examineDescriptors(options), examineNode(options.nodeVersion));
   return findings;
 }
@@ -109,44 +119,61 @@ async function examineEndpoint(
   profile: Profile,
   options: DoctorOptions,
 ): Promise<Finding[]> {
-  const { clock, limits, walletAddress } = options;
+  const { limits, walletAddress } = options;
   const rpc = rpcAt([url], chain, options);
   const name = `${role} ${hostOf(url)}`;
+  let newest: number;
   try {
     // The first request also asks for the chain's id.
-    await rpc.request({ method: 'eth_blockNumber' });
+    newest = readQuantity(await rpc.request({ method: 'eth_blockNumber' }));
   } catch (error) {
     const remedy = `Correct ${role}RpcUrls, or the chain id ${chain.chainId} in the profile.`;
     return [fail('endpoint', `${name}: ${messageOf(error)}`, remedy)];
   }
-  const askedMs = clock.monotonicMs();
-  const head = readHead(await rpc.request({ method: 'eth_getBlockByNumber', params: ['latest', false] }));
-  const tookMs = clock.monotonicMs() - askedMs;
-  const findings: Finding[] = [];
-  const reached = `${name} answers for chain ${chain.chainId} in ${Math.round(tookMs)} ms, block ${head.number}.`;
-  if (tookMs <= SLOW_ENDPOINT_MS) findings.push(ok('endpoint', reached));
-  else
-    findings.push(
-      warn('endpoint', reached, 'Take an endpoint that is nearer: publishing needs several answers in a row.'),
-    );
-  findings.push(examineClock(name, head.timestamp, chain, clock.wallMs()));
+  const findings = await examineHead(name, rpc, chain, options);
+  const refused = new Set<string>();
   for (const [method, params] of METHODS) {
-    const problem = await problemOf(rpc, method, params);
-    if (problem !== null) {
-      findings.push(
-        fail('endpoint', `${name} refuses ${method}: ${problem}`, 'Choose a plan or an endpoint with this method.'),
-      );
+    try {
+      await rpc.request({ method, params });
+    } catch (error) {
+      refused.add(method);
+      findings.push(refusal(name, method, error));
     }
   }
-  findings.push(await examineLogs(name, rpc, head.number, profile, limits));
-  if (walletAddress !== null) {
-    const wei = readWideQuantity(await rpc.request({ method: 'eth_getBalance', params: [walletAddress, 'latest'] }));
-    if (wei === 0n) {
-      const message = `The wallet ${walletAddress} has no money for gas on chain ${chain.chainId}.`;
-      findings.push(fail('wallet', message, "Send it some of the chain's coin, or start without a wallet."));
-    } else findings.push(ok('wallet', `The wallet ${walletAddress} has ${wei} wei on chain ${chain.chainId}.`));
+  findings.push(await examineLogs(name, rpc, newest, profile, limits));
+  if (walletAddress !== null && !refused.has(BALANCE)) {
+    findings.push(await examineWallet(name, rpc, chain, walletAddress));
   }
   return findings;
+}
+
+/** The newest block: how soon the endpoint gives it, and its time. */
+async function examineHead(name: string, rpc: Rpc, chain: ChainProfile, { clock }: DoctorOptions): Promise<Finding[]> {
+  const method = 'eth_getBlockByNumber';
+  try {
+    const askedMs = clock.monotonicMs();
+    const head = readHead(await rpc.request({ method, params: ['latest', false] }));
+    const tookMs = clock.monotonicMs() - askedMs;
+    const reached = `${name} answers for chain ${chain.chainId} in ${Math.round(tookMs)} ms, block ${head.number}.`;
+    const remedy = 'Take an endpoint that is nearer: publishing needs several answers in a row.';
+    return [
+      tookMs <= SLOW_ENDPOINT_MS ? ok('endpoint', reached) : warn('endpoint', reached, remedy),
+      examineClock(name, head.timestamp, chain, clock.wallMs()),
+    ];
+  } catch (error) {
+    return [refusal(name, method, error)];
+  }
+}
+
+async function examineWallet(name: string, rpc: Rpc, { chainId }: ChainProfile, address: Hex): Promise<Finding> {
+  try {
+    const wei = readWideQuantity(await rpc.request({ method: BALANCE, params: [address, 'latest'] }));
+    if (wei > 0n) return ok('wallet', `The wallet ${address} has ${wei} wei on chain ${chainId}.`);
+  } catch (error) {
+    return refusal(name, BALANCE, error);
+  }
+  const message = `The wallet ${address} has no money for gas on chain ${chainId}.`;
+  return fail('wallet', message, "Send it some of the chain's coin, or start without a wallet.");
 }
 
 function examineClock(
@@ -167,16 +194,6 @@ function examineClock(
   return ok('clock', `The newest block of ${name} is ${ageSeconds} s old.`);
 }
 
-/** Null: the method is there. */
-async function problemOf(rpc: Rpc, method: string, params: readonly unknown[]): Promise<string | null> {
-  try {
-    await rpc.request({ method, params });
-    return null;
-  } catch (error) {
-    return messageOf(error);
-  }
-}
-
 /** Asks for the logs of as long a range as a first start does, and of shorter ones until an answer comes. */
 async function examineLogs(
   name: string,
@@ -185,11 +202,12 @@ async function examineLogs(
   { contracts }: Profile,
   { logRangeBlocks }: Limits,
 ): Promise<Finding> {
-  let lastError = '';
+  const method = 'eth_getLogs';
+  let lastError: unknown;
   for (let blocks = Math.min(logRangeBlocks, head + 1); blocks >= 1; blocks = Math.floor(blocks / 4)) {
     try {
       await rpc.request({
-        method: 'eth_getLogs',
+        method,
         params: [
           {
             address: contracts.orderbookStream.address,
@@ -203,15 +221,11 @@ async function examineLogs(
       const remedy = `A first start reads ${logRangeBlocks} blocks at once and halves the range when refused, so it takes longer.`;
       return warn('endpoint', message, `${remedy} Choose a plan with longer ranges.`);
     } catch (error) {
-      lastError = messageOf(error);
+      lastError = error;
       if (error instanceof RpcError && isRateLimit(error)) break;
     }
   }
-  return fail(
-    'endpoint',
-    `${name} refuses eth_getLogs: ${lastError}`,
-    'Choose a plan or an endpoint with this method.',
-  );
+  return refusal(name, method, lastError);
 }
 
 async function examineContracts(profile: Profile, options: DoctorOptions): Promise<Finding[]> {
@@ -258,7 +272,7 @@ async function examineDisk(settings: Settings, { clock }: DoctorOptions): Promis
     findings.push(medianMs > SLOW_SYNC_MS ? warn('disk', message, remedy) : ok('disk', message));
   } catch (error) {
     const message = `${where} cannot be written to: ${messageOf(error)}`;
-    findings.push(fail('disk', message, "Run this as the service's user, and give that user the directory."));
+    findings.push(fail('disk', message, DIRECTORY_REMEDY));
   }
   return findings;
 }
@@ -278,6 +292,7 @@ async function nearestDirectory(directory: string): Promise<{ readonly disk: Dis
 
 async function syncMs(disk: Disk, clock: Pick<Clock, 'monotonicMs'>): Promise<number> {
   const bytes = Buffer.alloc(PROBE_BYTES, 1);
+  for (const name of await disk.list()) if (ANY_PROBE.test(name)) await removeIfExists(disk, name);
   const made = await disk.open(PROBE_NAME, 'create');
   try {
     await made.write(Buffer.alloc(SYNCS * PROBE_BYTES), 0);
@@ -296,7 +311,7 @@ async function syncMs(disk: Disk, clock: Pick<Clock, 'monotonicMs'>): Promise<nu
     }
   } finally {
     await made.close();
-    await disk.remove(PROBE_NAME);
+    await removeIfExists(disk, PROBE_NAME);
   }
 }
 
@@ -323,6 +338,12 @@ function hex(number: number): string {
 
 function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
+}
+
+/** An endpoint without a method that the service needs. */
+function refusal(name: string, method: string, error: unknown): Finding {
+  const remedy = 'Choose a plan or an endpoint with this method.';
+  return fail('endpoint', `${name} refuses ${method}: ${messageOf(error)}`, remedy);
 }
 
 function ok(check: string, message: string): Finding {

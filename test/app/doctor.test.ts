@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import t from 'tap';
@@ -61,7 +61,7 @@ await t.test('a set-up that works fails nothing, and every finding that is not O
   }
   t.match(bad(findings, 'endpoint'), [{ message: /has one endpoint/, remedy: /another provider/ }]);
   t.ok(findings.every(({ level, remedy }) => (level === 'OK') === (remedy === null)));
-  t.notOk((await readdir(dataDir)).includes('doctor.tmp'), 'the file that was synced is gone');
+  t.strictSame(await readdir(dataDir), [], 'the file that was synced is gone');
 });
 
 await t.test('the contracts and tokens that are wrong are named', async (t) => {
@@ -90,6 +90,17 @@ await t.test('an endpoint without a method, with short ranges, of another chain 
   const down = await diagnose({}, { eth_chainId: 'CUT', eth_blockNumber: 'CUT' });
   t.match(bad(down, 'endpoint')[0], { level: 'FAIL' });
   t.match(bad(down, 'contracts'), [{ message: /could not be asked/ }]);
+});
+
+await t.test('an endpoint that refuses a block or a balance leaves all other findings', async (t) => {
+  const checks = (findings: readonly Finding[]): string[] => [...new Set(findings.map(({ check }) => check))];
+  const limited = { status: 429, body: 'Too many requests' };
+  const block = await diagnose({}, { eth_getBlockByNumber: limited });
+  const balance = await diagnose({}, { eth_getBalance: limited });
+  t.match(bad(block, 'endpoint'), [{ level: 'FAIL', message: /refuses eth_getBlockByNumber: .*429/ }, {}]);
+  t.match(bad(balance, 'endpoint'), [{ level: 'FAIL', message: /refuses eth_getBalance: .*429/ }, {}]);
+  t.strictSame(checks(block), ['endpoint', 'wallet', 'contracts', 'disk', 'files', 'node']);
+  t.strictSame(checks(balance), ['endpoint', 'clock', 'contracts', 'disk', 'files', 'node']);
 });
 
 await t.test('an endpoint that gives shorter ranges is usable', async (t) => {
@@ -135,4 +146,22 @@ await t.test('a data directory that is not there, and one that is too full', asy
   t.strictSame(await readdir(dataDir), [], 'nothing was made');
   const full = { ...settings, lowWaterBytes: 2 ** 50 };
   t.match(bad(await diagnose({ settings: full, profile: null }), 'disk'), [{ level: 'WARN', remedy: /lowWaterBytes/ }]);
+});
+
+await t.test('a data directory that cannot be looked at fails, and what comes after it is examined', async (t) => {
+  const file = path.join(dataDir, 'file');
+  await writeFile(file, '');
+  const findings = await diagnose({ settings: { ...settings, dataDir: path.join(file, 'data') }, profile: null });
+  t.match(bad(findings, 'disk'), [{ level: 'FAIL', message: /cannot be looked at: ENOTDIR/, remedy: /that user/ }]);
+  t.ok(findings.some(({ check }) => check === 'node'));
+  await rm(file);
+});
+
+await t.test('the probe files of killed doctors are removed', async (t) => {
+  for (const name of ['doctor.tmp', 'doctor-1.tmp', `doctor-${process.pid}.tmp`, 'doctor-notes.tmp']) {
+    await writeFile(path.join(dataDir, name), '');
+  }
+  const findings = await diagnose({ profile: null });
+  t.notOk(findings.some(({ level }) => level === 'FAIL'));
+  t.strictSame(await readdir(dataDir), ['doctor-notes.tmp']);
 });
