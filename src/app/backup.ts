@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import path from 'node:path';
-import { LEDGER, PROOFS, SECRET, SELF_KEYS } from '../auth/key-store.js';
-import { parseLedger } from '../auth/key-file.js';
+import { keyFileProblems, LEDGER, PROOFS, SECRET, SELF_KEYS } from '../auth/key-store.js';
 import type { Random } from '../engine/ports.js';
 import type { Disk, Logger } from '../persistence/disk/disk.js';
 import { isMissing, PersistenceError, readStart, readWhole, writeNew, writeWhole } from '../persistence/disk/disk.js';
@@ -200,16 +199,21 @@ export async function checkUpgrade(dataDir: string, { logger, progress }: Backup
       progress.end();
     }
   }
-  const keys = nodeDiskAt(dataDir);
-  if ((await keys.list()).includes(LEDGER)) {
-    try {
-      parseLedger((await readWhole(keys, LEDGER)).toString('utf8'), LEDGER);
-    } catch (error) {
-      problems.push((error as Error).message);
-    }
-  }
+  problems.push(...(await keyProblems(nodeDiskAt(dataDir))));
   const older = files.filter(({ format, current }) => format !== null && format < current);
   return { files: files.filter(({ format, current }) => format !== current), logs, problems, raised: kindsOf(older) };
+}
+
+async function keyProblems(disk: Disk): Promise<string[]> {
+  const names = await disk.list();
+  try {
+    const problems = await keyFileProblems({
+      read: async (name) => (names.includes(name) ? (await readWhole(disk, name)).toString('utf8') : null),
+    });
+    return problems.map(({ message }) => message);
+  } catch (error) {
+    return [(error as Error).message];
+  }
 }
 
 function kindsOf(files: readonly FoundFormat[]): string[] {

@@ -90,6 +90,41 @@ export interface NewKey {
 }
 
 /**
+ * Why a key store does not open on these files; none: it does. Changes nothing, and rejects where a file cannot be read.
+ * `acceptMissing`: as that of `KeyStoreOptions`.
+ */
+export async function keyFileProblems(files: Pick<KeyFiles, 'read'>, acceptMissing = false): Promise<Error[]> {
+  const problems: Error[] = [];
+  const attempt = <T>(parse: () => T): T | null => {
+    try {
+      return parse();
+    } catch (error) {
+      problems.push(error as Error);
+      return null;
+    }
+  };
+  // In this order: another process that makes both writes the list first.
+  const secret = await files.read(SECRET);
+  const ledger = await files.read(LEDGER);
+  if (secret !== null && !/^[0-9a-f]{64}\s*$/.test(secret)) {
+    problems.push(new Error(`${SECRET} is damaged: restore it`));
+  }
+  if (secret !== null && ledger === null && !acceptMissing) {
+    const remedy = `restore it, or start the service without its keys: --accept-missing ${LEDGER}`;
+    problems.push(new Error(`${LEDGER} is missing beside ${SECRET}: ${remedy}`));
+  }
+  const keys = attempt(() => parseLedger(ledger, LEDGER)) ?? [];
+  if (secret === null && keys.length > 0) {
+    const remedy = 'restore it, or remove both';
+    problems.push(new Error(`${SECRET} is missing, without it no key of ${LEDGER} can be verified: ${remedy}`));
+  }
+  const [proofs, selfKeys] = [await files.read(PROOFS), await files.read(SELF_KEYS)];
+  attempt(() => parseProofs(proofs, PROOFS));
+  attempt(() => parseSelfKeys(selfKeys, SELF_KEYS));
+  return problems;
+}
+
+/**
  * The API keys that were given out. Only keyed hashes are kept (HMAC-SHA-256 under a secret in a file of its own), so
  * neither file alone lets anyone guess or forge a key; a lookup compares nothing byte by byte, so its time says
  * nothing.
@@ -121,29 +156,15 @@ export class KeyStore {
    */
   static async open(options: KeyStoreOptions): Promise<KeyStore> {
     const { files, random } = options;
+    const [problem] = await keyFileProblems(files, options.acceptMissing);
+    if (problem !== undefined) throw problem;
+    // First the list: a secret without one has lost it.
+    if ((await files.read(LEDGER)) === null) await files.update(LEDGER, (current) => current ?? formatLedger([]));
     let secret = await files.read(SECRET);
-    if (secret === null) {
-      if (parseLedger(await files.read(LEDGER), LEDGER).length > 0) {
-        throw new Error(
-          `${SECRET} is missing, without it no key of ${LEDGER} can be verified: restore it, or remove both`,
-        );
-      }
-      // First the list: a secret without one has lost it.
-      await files.update(LEDGER, (current) => current ?? formatLedger([]));
-      secret = await files.update(
-        SECRET,
-        (current) => current ?? Buffer.from(random.bytes(SECRET_BYTES)).toString('hex'),
-      );
-    }
-    if ((await files.read(LEDGER)) === null) {
-      if (options.acceptMissing !== true) {
-        throw new Error(
-          `${LEDGER} is missing beside ${SECRET}: restore it, or start the service without its keys: --accept-missing ${LEDGER}`,
-        );
-      }
-      await files.update(LEDGER, (current) => current ?? formatLedger([]));
-    }
-    if (!/^[0-9a-f]{64}\s*$/.test(secret)) throw new Error(`${SECRET} is damaged: restore it`);
+    secret ??= await files.update(
+      SECRET,
+      (current) => current ?? Buffer.from(random.bytes(SECRET_BYTES)).toString('hex'),
+    );
     const store = new KeyStore(options, Buffer.from(secret.trim(), 'hex'));
     await store.#load();
     return store;
@@ -252,7 +273,10 @@ export class KeyStore {
     return result;
   }
 
-  /** Takes its proven addresses from a key. Returns how many there were. */
+  /**
+   * Takes its proven addresses from a key. Returns how many there were. A key of the tier self keeps the one that it was
+   * created for.
+   */
   async unprove(keyId: string): Promise<number> {
     let count = 0;
     await this.#updateProofs(({ proofs, signedOut }) => {
@@ -360,8 +384,9 @@ export class KeyStore {
     return result;
   }
 
-  /** Puts a key under the quotas of another tier. */
-  async changeTier(id: string, tier: KeyTier): Promise<'CHANGED' | 'UNCHANGED' | 'REVOKED' | 'NOT_FOUND'> {
+  /** Puts a key under the quotas of another tier. SELF: it is a key of the tier self, which stays in it. */
+  async changeTier(id: string, tier: KeyTier): Promise<'CHANGED' | 'UNCHANGED' | 'REVOKED' | 'SELF' | 'NOT_FOUND'> {
+    if (this.#selfKeys.has(id)) return 'SELF';
     let result: 'CHANGED' | 'UNCHANGED' | 'REVOKED' | 'NOT_FOUND' = 'NOT_FOUND';
     await this.#update((keys) =>
       keys.map((key) => {

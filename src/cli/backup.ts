@@ -75,8 +75,8 @@ export const upgradeCommand: CliCommand = {
   name: 'upgrade',
   summary: 'check whether this version can read a data directory',
   help: upgradeHelp,
-  run: (words, io) =>
-    withDirectory(words, io, async ({ positionals: [action, extra], switches }, dataDir) => {
+  run: (words, io) => {
+    const check = async ({ positionals: [action, extra], switches }: ParsedWords, dataDir: string): Promise<number> => {
       if (action !== 'check' || extra !== undefined) throw new UsageError('say `upgrade check`');
       const { files, logs, problems, raised } = await checkUpgrade(dataDir, contextOf(io));
       if (switches.has('json')) io.out(JSON.stringify({ ok: problems.length === 0, files, logs, problems, raised }));
@@ -88,7 +88,9 @@ export const upgradeCommand: CliCommand = {
         else io.out('This version can go on with it. An older version then needs a backup from before.');
       }
       return problems.length === 0 ? EXIT_OK : EXIT_FAILED;
-    }),
+    };
+    return withDirectory(words, io, check, { json: 'switch' });
+  },
 };
 
 interface LogState {
@@ -106,13 +108,14 @@ function contextOf(io: CommandIo): BackupContext {
   return { logger: { ...toIo(io), info: () => undefined }, progress: progressOf(io) };
 }
 
-/** Runs with the data directory that the flags and settings name. */
+/** Runs with the data directory that the flags and settings name. `more`: flags of this command alone. */
 async function withDirectory(
   words: readonly string[],
   io: CommandIo,
   run: (parsed: ParsedWords, dataDir: string) => Promise<number>,
+  more: { readonly json?: 'switch' } = {},
 ): Promise<number> {
-  const parsed = parseFlags(words, { ...settingFlags(DIRECTORY_SETTINGS), json: 'switch' });
+  const parsed = parseFlags(words, { ...settingFlags(DIRECTORY_SETTINGS), ...more });
   const result = await settingsFrom(parsed, io);
   if (!result.ok) {
     printProblems(result.problems, io);

@@ -139,6 +139,10 @@ async function act(store: KeyStore, action: Action, io: CommandIo): Promise<numb
     case 'change': {
       const result = await store.changeTier(action.id, action.tier);
       if (result === 'NOT_FOUND') return noSuchKey(action.id, io);
+      if (result === 'SELF') {
+        io.err(`Key ${action.id} is of the self tier: its holder created it by a sign-in, and it stays in that tier.`);
+        return EXIT_FAILED;
+      }
       if (result === 'REVOKED') {
         io.err(`Key ${action.id} is revoked: create another.`);
         return EXIT_FAILED;
@@ -153,9 +157,11 @@ async function act(store: KeyStore, action: Action, io: CommandIo): Promise<numb
       return EXIT_OK;
     }
     case 'unprove': {
-      if (!store.list().some(({ id }) => id === action.id)) return noSuchKey(action.id, io);
+      const key = store.list().find(({ id }) => id === action.id);
+      if (key === undefined) return noSuchKey(action.id, io);
       const count = await store.unprove(action.id);
-      io.err(`Key ${action.id} has lost ${count} proven addresses.`);
+      const kept = ` It keeps ${key.label}, which it was created for: \`keys revoke\` ends it.`;
+      io.err(`Key ${action.id} has lost ${count} proven addresses.${key.tier === 'self' ? kept : ''}`);
       return EXIT_OK;
     }
   }

@@ -260,3 +260,39 @@ await t.test(
     await rm(parent, { recursive: true });
   },
 );
+
+await t.test('upgrade check names the files of keys that a start refuses', async (t) => {
+  const { parent, dataDir } = await madeBackup();
+  await run('keys', 'create', '--data-dir', dataDir);
+  const check = async () => (await run('upgrade', 'check', '--data-dir', dataDir)).out.join('\n');
+  const secret = await readFile(path.join(dataDir, 'keys.secret'));
+  t.match(await check(), /can go on with it/);
+  for (const [file, content, problem] of [
+    ['proofs.json', '{"version":2,"proofs":[]}', /proofs\.json is not a list of proofs that this version reads/],
+    ['self-keys.json', '{', /self-keys\.json is not JSON/],
+    ['keys.secret', 'ab', /keys\.secret is damaged/],
+    ['keys.secret', null, /keys\.secret is missing, without it no key of keys\.json can be verified/],
+  ] as const) {
+    const place = path.join(dataDir, file);
+    await (content === null ? rm(place) : writeFile(place, content));
+    const words = await check();
+    t.match(words, problem);
+    t.match(words, /This version cannot go on with it/);
+    const { code, err } = await run('keys', 'list', '--data-dir', dataDir);
+    t.equal(code, 1, 'as whatever opens the keys says');
+    t.match(err.join('\n'), problem);
+    if (file === 'keys.secret') await writeFile(place, secret);
+    else await rm(place);
+  }
+  await rm(path.join(dataDir, 'keys.json'));
+  t.match(await check(), /keys\.json is missing beside keys\.secret/);
+  await rm(parent, { recursive: true });
+});
+
+await t.test('backup and restore refuse a flag for JSON, which they do not print', async (t) => {
+  for (const command of ['backup', 'restore']) {
+    const { code, out, err } = await run(command, 'somewhere', '--json');
+    t.strictSame([code, out], [2, []]);
+    t.match(err[0], 'unknown flag --json');
+  }
+});

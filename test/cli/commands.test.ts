@@ -1,10 +1,15 @@
 import { readdir } from 'node:fs/promises';
 import t from 'tap';
+import { DiskKeyFiles } from '../../src/auth/disk-key-files.js';
+import { KeyStore } from '../../src/auth/key-store.js';
 import { parseFlags } from '../../src/cli/flags.js';
 import { keysCommand } from '../../src/cli/keys.js';
 import { type CliCommand, runCommand, UsageError } from '../../src/cli/run.js';
 import { configCommand, serveCommand } from '../../src/cli/serve.js';
+import { limits } from '../../src/config/limits.js';
 import { flagOf, settingNames, type Settings, settingTable } from '../../src/config/setting-table.js';
+import { lockFile } from '../../src/persistence/disk/file-lock.js';
+import { systemClock, systemRandom } from '../../src/system/clock.js';
 
 interface Ran {
   readonly code: number;
@@ -202,6 +207,23 @@ t.test('keys are those of the data directory', async (t) => {
     code: 1,
     err: /There is no key 0123456789abcdef/,
   });
+});
+
+t.test('a key that its holder created stays in its tier, and keeps its address', async (t) => {
+  const directory = t.testdir();
+  const at = ['--data-dir', directory];
+  const files = new DiskKeyFiles(directory, systemClock, limits.keyUpdateMs, lockFile);
+  const store = await KeyStore.open({ files, clock: systemClock, random: systemRandom, cacheSize: 1 });
+  const { id, hash } = store.newKey();
+  const [address, other] = [`0x${'ab'.repeat(20)}`, `0x${'cd'.repeat(20)}`] as const;
+  await store.addSelfKey({ id, hash, address, network: store.networkId('192.0.2.1') }, limits);
+  t.equal(await store.prove(id, other, 2), 'PROVEN');
+  t.match(await run(['keys', 'change', id, '--tier', 'paid', ...at]), { code: 1, err: /is of the self tier/ });
+  t.match(await run(['keys', 'unprove', id, ...at]), {
+    code: 0,
+    err: `Key ${id} has lost 1 proven addresses. It keeps ${address}, which it was created for`,
+  });
+  t.match((await run(['keys', 'list', ...at])).out, new RegExp(`^${id} +self +- +1 `, 'm'));
 });
 
 t.test('keys create gives a scope where it is asked to, and no other command does', async (t) => {
