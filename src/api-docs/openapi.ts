@@ -55,6 +55,7 @@ const WITH_KEY: RouteDoc['answers'] = {
     '`RATELIMITED`: over a quota, or too many unknown keys. `Retry-After` says for how long',
     'rate_limited',
   ),
+  503: failure('A gateway of a cluster has not read the event of `x-min-seq` yet', 'event_not_reached'),
 };
 
 /** Further answers of any route for keys with a scope. */
@@ -84,7 +85,6 @@ const WAITING: RouteDoc['answers'] = {
   503: failure(
     'The service has started and has not reached its chains yet; `Retry-After` says when to ask again',
     'chain_unavailable',
-    'event_not_reached',
   ),
 };
 
@@ -117,7 +117,8 @@ export function answersOf(route: RouteDoc): RouteDoc['answers'] {
     for (const [status, answer] of Object.entries(source)) {
       const other = answers[Number(status)];
       const codes = [...(other?.codes ?? []), ...(answer.codes ?? [])];
-      const words = source === route.answers ? answer : (other ?? answer);
+      const isReplaced = other === undefined || source === route.answers;
+      const words = isReplaced ? answer : { ...other, about: `${other.about}. ${answer.about}` };
       answers[Number(status)] = { ...words, ...(codes.length > 0 && { codes: [...new Set(codes)] }) };
     }
   }

@@ -9,6 +9,7 @@ interface Operation {
   readonly summary: string;
   readonly description: string;
   readonly tags: readonly string[];
+  readonly responses: Readonly<Record<string, { readonly description: string }>>;
 }
 interface Document {
   readonly info: { readonly version: string };
@@ -41,6 +42,18 @@ await t.test('each operation says more than its summary', (t) => {
 await t.test('each group of operations is described, and has operations', (t) => {
   const used = new Set(operations.flatMap(({ tags }) => tags));
   t.strictSame(document.tags.map(({ name }) => name).sort(), [...used].sort());
+  t.end();
+});
+
+await t.test('an answer of many routes is described with all its reasons, on the routes that have them', (t) => {
+  const unavailable = (path: string, method: string): string =>
+    document.paths[path]?.[method]?.responses['503']?.description ?? '';
+  t.match(unavailable('/pools', 'get'), /has not reached its chains yet/);
+  t.match(unavailable('/pools', 'get'), /has not read the event of `x-min-seq` yet/);
+  t.notMatch(unavailable('/pools', 'get'), /too many bodies/, 'it takes none');
+  const withoutKey = unavailable('/auth/keys/nonce', 'post');
+  t.match(withoutKey, /has not reached its chains yet.*too many bodies/);
+  t.notMatch(withoutKey, /x-min-seq/);
   t.end();
 });
 
