@@ -244,6 +244,6 @@ def own_service(tmp_path: Path) -> Iterator[Service]:
 
 @pytest.fixture(scope="session")
 def proven_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """One that shows what is private only to keys and sessions that have proven the address."""
-    with running(tmp_path_factory.mktemp("proven"), "--privacy", "proven") as service:
+    """One that shows what is private only to keys and sessions that have proven the address, and hands out keys."""
+    with running(tmp_path_factory.mktemp("proven"), "--privacy", "proven", "--self-service", "yes") as service:
         yield service

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-from pathlib import Path
-
 import pytest
 
 from quotebook import ApiError, request_api_key
@@ -20,27 +17,23 @@ async def test_a_service_hands_out_no_keys_by_default(service: Service) -> None:
 
 
 @run_async
-async def test_an_address_has_one_key_and_the_key_has_proven_it(tmp_path: Path) -> None:
-    service = Service(tmp_path, "--privacy", "proven", "--self-service", "yes")
-    await asyncio.to_thread(service.start)
-    try:
-        taker, chain_id = service.taker_account, service.ready["chainId"]
-        first = await request_api_key(service.url + "/", taker, chain_id)
-        assert (first["tier"], first["address"], first["replaced"]) == ("self", taker.address, False)
-        own = {"pool_address": service.pool(0)["poolAddress"], "side": "ask"}
-        async with service.client(api_key=first["key"]) as client:
-            assert await client.rest.rfq_quotes(**own, taker=taker.address) == []
-            with pytest.raises(ApiError, match="has not proven"):
-                await client.rest.rfq_quotes(**own, taker=service.maker.address)
-            second = await request_api_key(service.url, taker, chain_id)
-            assert second["replaced"] and second["key"] != first["key"]
-            with pytest.raises(ApiError) as caught:
-                await client.rest.tickers()
-            assert caught.value.status == 401
-        with pytest.raises(ApiError, match="domain evil.example") as refused:
-            await request_api_key(service.url, taker, chain_id, domain="evil.example")
-        assert refused.value.status == 400
-        async with service.client(api_key=second["key"]) as client:
-            assert (await client.rest.tickers())["tickers"] is not None
-    finally:
-        await asyncio.to_thread(service.stop)
+async def test_an_address_has_one_key_and_the_key_has_proven_it(proven_service: Service) -> None:
+    service = proven_service
+    taker, chain_id = service.taker_account, service.ready["chainId"]
+    first = await request_api_key(service.url + "/", taker, chain_id)
+    assert (first["tier"], first["address"], first["replaced"]) == ("self", taker.address, False)
+    own = {"pool_address": service.pool(2)["poolAddress"], "side": "ask"}
+    async with service.client(api_key=first["key"]) as client:
+        assert await client.rest.rfq_quotes(**own, taker=taker.address) == []
+        with pytest.raises(ApiError, match="has not proven"):
+            await client.rest.rfq_quotes(**own, taker=service.maker.address)
+        second = await request_api_key(service.url, taker, chain_id)
+        assert second["replaced"] and second["key"] != first["key"]
+        with pytest.raises(ApiError) as caught:
+            await client.rest.tickers()
+        assert caught.value.status == 401
+    with pytest.raises(ApiError, match="domain evil.example") as refused:
+        await request_api_key(service.url, taker, chain_id, domain="evil.example")
+    assert refused.value.status == 400
+    async with service.client(api_key=second["key"]) as client:
+        assert (await client.rest.tickers())["tickers"] is not None

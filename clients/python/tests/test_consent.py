@@ -12,6 +12,7 @@ from quotebook import (
     ApiError,
     Client,
     RefusedError,
+    request_api_key,
     sign_fill_limit,
     sign_key_authorization,
     sign_key_revocation,
@@ -110,6 +111,20 @@ async def test_a_key_acts_for_a_provider_that_authorised_it(service: Service) ->
         await client.rest.authorize_key(sign_key_authorization(maker, chain_id, key_id, until=until))
         signed = sign_key_revocation(maker, chain_id, key_id)
         assert (await client.rest.revoke_key(address, signed))["authorizations"] == []
+
+
+@run_async
+async def test_a_provider_revokes_a_key_that_it_does_not_hold(proven_service: Service) -> None:
+    chain_id, maker = proven_service.ready["chainId"], proven_service.maker
+    own = await request_api_key(proven_service.url, maker, chain_id)
+    async with proven_service.client() as leaked, proven_service.client(api_key=own["key"]) as client:
+        key_id = (await leaked.rest.authorizations())["keyId"]
+        for arguments in ((sign_key_revocation(maker, chain_id, key_id), None), (None, key_id)):
+            until = int(time.time()) + 3600
+            signed = sign_key_authorization(maker, chain_id, key_id, until=until)
+            assert len((await leaked.rest.authorize_key(signed))["authorizations"]) == 1
+            await client.rest.revoke_key(maker.address, arguments[0], key_id=arguments[1])
+            assert (await leaked.rest.authorizations())["authorizations"] == []
 
 
 @run_async

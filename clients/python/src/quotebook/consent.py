@@ -8,9 +8,10 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Sequence
+from typing import cast
 
 from .signing import Account, address_word, keccak256, quote_id_bytes, word
-from .wire import Authorization, FillLimit, Withdrawal
+from .wire import Authorization, FillLimit, Revocation, Withdrawal
 
 _DOMAIN_TYPE = keccak256(b"EIP712Domain(string name,string version,uint256 chainId)")
 _NAME_AND_VERSION = keccak256(b"Quotebook") + keccak256(b"1")
@@ -53,9 +54,11 @@ def sign_key_authorization(
 
 def sign_key_revocation(
     account: Account, chain_id: str | int, key_id: str, *, nonce: int | None = None, deadline: int | None = None
-) -> Authorization:
-    """The body that `rest.revoke_key` sends from another key; the key itself needs no signature."""
-    return _sign_key("RevokeKey", account, chain_id, key_id, nonce, deadline)
+) -> Revocation:
+    """The body that `rest.revoke_key` sends. The client that sends it may have another key than the one revoked."""
+    signed = cast(Revocation, _sign_key("RevokeKey", account, chain_id, key_id, nonce, deadline))
+    signed["keyId"] = key_id
+    return signed
 
 
 def sign_fill_limit(

@@ -43,6 +43,7 @@ from .wire import (
     QuoteHistory,
     Readiness,
     RestoredQuotes,
+    Revocation,
     RfqCompetition,
     RfqCover,
     RfqLeg,
@@ -296,9 +297,17 @@ class Rest:
         """Lets this key act for a provider until the deadline. See `sign_key_authorization`."""
         return cast(Authorizations, await self._post("/authorizations", signed))
 
-    async def revoke_key(self, provider: str, signed: Authorization | None = None) -> Authorizations:
-        """Ends that. This key needs no signature for its own; see `sign_key_revocation` for another's."""
-        body: Authorization = {"chainId": self._chain_id, "provider": provider} if signed is None else signed
+    async def revoke_key(
+        self, provider: str, signed: Revocation | None = None, *, key_id: str | None = None
+    ) -> Authorizations:
+        """Ends that. The answer has the authorisations that this key still has.
+
+        This key's own authorisation ends without a signature. Another key's takes `sign_key_revocation`, or `key_id`
+        after a sign-in with the provider's address.
+        """
+        body: Revocation = {"chainId": self._chain_id, "provider": provider} if signed is None else signed.copy()
+        if key_id is not None:
+            body["keyId"] = key_id
         return cast(Authorizations, await self._delete("/authorizations", body))
 
     async def heartbeat(self, provider: str, timeout_seconds: int) -> Timer:

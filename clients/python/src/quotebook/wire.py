@@ -278,13 +278,20 @@ class WithdrawnQuotesPage(TypedDict):
 
 
 class Authorization(TypedDict):
-    """Body of POST and DELETE /authorizations. The key itself revokes without a signature."""
+    """Body of POST /authorizations."""
 
     chainId: str
     provider: str
     nonce: NotRequired[str]
     deadline: NotRequired[int]
     signature: NotRequired[Signature]
+
+
+class Revocation(Authorization):
+    """Body of DELETE /authorizations. A key gives up its own authorisation without a signature."""
+
+    #: Of the key whose authorisation ends. Absent: the calling key.
+    keyId: NotRequired[str]
 
 
 class ActiveAuthorization(TypedDict):
