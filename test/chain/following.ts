@@ -169,7 +169,9 @@ export class Following {
     const giveUpAtMs = systemClock.monotonicMs() + PATIENCE_MS;
     while (!isSo()) {
       if (this.halted !== null) throw this.halted;
-      if (systemClock.monotonicMs() > giveUpAtMs) throw new Error('It never came', { cause: this.failures.at(-1) });
+      if (systemClock.monotonicMs() > giveUpAtMs) {
+        throw new Error(`It never came. The last failure: ${String(this.failures.at(-1))}`);
+      }
       this.chains.follower.wake();
       await new Promise((resolve) => setTimeout(resolve, 2));
     }

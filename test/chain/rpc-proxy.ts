@@ -30,7 +30,10 @@ export class RpcProxy {
   readonly #server: Server;
 
   private constructor(private readonly target: string) {
-    this.#server = createServer((request, response) => void this.#serve(request, response));
+    this.#server = createServer((request, response) => {
+      // A node that is stopped while it is asked answers nothing.
+      this.#serve(request, response).catch(() => response.destroy());
+    });
   }
 
   static async open(target: string): Promise<RpcProxy> {
