@@ -1,4 +1,5 @@
 import t from 'tap';
+import type { NetResponse } from '../../src/net/net.js';
 import { head, RawConnection } from './raw-connection.js';
 import { eachBackend, serve } from './serving.js';
 
@@ -36,5 +37,15 @@ eachBackend(t, (t, backend) => {
       const ms = await open;
       t.ok(ms < idleMs + LOOK_MS, `${name}: after ${(ms / 1000).toFixed(1)} s`);
     }
+  });
+
+  t.test('a connection whose answer takes longer is waited for', async (t) => {
+    const http = async (): Promise<NetResponse> => {
+      await new Promise((resolve) => setTimeout(resolve, idleMs + LOOK_MS));
+      return { status: 200, headers: {}, body: 'late' };
+    };
+    const { url } = await serve(t, backend, { http, limits: { httpIdleMs: IDLE_MS } });
+    const asked = [{}, { method: 'POST', body: 'x' }].map(async (init) => (await fetch(url, init)).text());
+    t.strictSame(await Promise.all(asked), ['late', 'late']);
   });
 });
