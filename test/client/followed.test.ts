@@ -79,14 +79,15 @@ t.test('whenLive waits until the book is complete', async (t) => {
   await t.resolves(book.whenLive(), 'and not at all when it is live already');
 });
 
+function eventsOf(contents: QuoteEventsState): AsyncGenerator<QuoteEvent, void, void> {
+  const subscription = new Subscription('QUOTES', {}, contents);
+  const nothing = (): void => undefined;
+  return new FollowedEvents(contents, subscription, nothing, nothing).events();
+}
+
 t.test('a loop that is too slow throws at its next step, before it has read all that came in time', async (t) => {
   const contents = new QuoteEventsState();
-  const events = new FollowedEvents(
-    contents,
-    new Subscription('QUOTES', {}, contents),
-    () => undefined,
-    () => undefined,
-  ).events();
+  const events = eventsOf(contents);
   const first = events.next();
   const event = { type: 'POST_QUOTE', body: quote(1) } as unknown as QuoteEvent;
   for (let i = 0; i < 3; i++) contents.events.emit(event);
@@ -97,12 +98,7 @@ t.test('a loop that is too slow throws at its next step, before it has read all 
 
 t.test('a loop that leaves 100,000 events waiting throws', async (t) => {
   const contents = new QuoteEventsState();
-  const events = new FollowedEvents(
-    contents,
-    new Subscription('QUOTES', {}, contents),
-    () => undefined,
-    () => undefined,
-  ).events();
+  const events = eventsOf(contents);
   const first = events.next();
   const event = { type: 'POST_QUOTE', body: quote(1) } as unknown as QuoteEvent;
   contents.events.emit(event);
