@@ -48,8 +48,15 @@ function life(kept: MemoryKeyValueStore) {
     gasPerCall: limits.rpcGasPerCall,
     gasPerCheck: limits.rpcGasPerCheck,
   });
+  const operator = new Operator(wallet, reader, () => undefined, systemClock, limits.txPatienceMs);
+  const asked: object[] = [];
+  const send = operator.send.bind(operator);
+  operator.send = (...parameters) => {
+    asked.push(parameters);
+    return send(...parameters);
+  };
   const deployer = new PoolDeployer(
-    new Operator(wallet, reader, () => undefined, systemClock, limits.txPatienceMs),
+    operator,
     reader,
     profile.contracts.poolFactory.address,
     new OptionSeries(profile),
@@ -57,7 +64,7 @@ function life(kept: MemoryKeyValueStore) {
     () => now,
     limits.optionsInFlight,
   );
-  return { deployer, troubles, wallet };
+  return { deployer, troubles, wallet, asked };
 }
 
 const sentSoFar = (): Promise<number> => client.getTransactionCount({ address: account.address, blockTag: 'pending' });
@@ -91,6 +98,8 @@ t.test('a pool that an earlier run has on its way is not paid for again', async 
   const second = life(kept.reopened());
   await until(() => second.troubles.includes('an earlier run left it unsettled'));
   const asked = second.deployer.deploy([option(2300n)], recordingGasAccount());
+  // It has not found the pool mined already.
+  await until(() => second.asked.length > 0);
   t.match(await whileMining(asked), { items: [{ type: 'CREATED' }] });
   t.equal(await sentSoFar(), before, 'nothing more was sent');
   second.wallet.stop();
