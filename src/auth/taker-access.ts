@@ -1,4 +1,4 @@
-import { type Hex, ZERO_ADDRESS } from '../engine/quote.js';
+import { type Hex, isPrivate, type Quote, ZERO_ADDRESS } from '../engine/quote.js';
 
 /** A key, or a session of one: access depends on it. */
 export interface Viewer {
@@ -17,6 +17,11 @@ export type Privacy = (typeof PRIVACIES)[number];
  */
 export function takerOfRequests(taker: Hex | '*' | undefined): Hex | '*' {
   return taker === undefined || taker === ZERO_ADDRESS ? '*' : taker;
+}
+
+/** Whether a quote is public, or private to or by one of these addresses; null: any quote is shown. */
+export function isShownTo(takers: readonly Hex[] | null, quote: Pick<Quote, 'taker' | 'provider'>): boolean {
+  return takers === null || !isPrivate(quote) || takers.includes(quote.taker) || takers.includes(quote.provider);
 }
 
 /** The rule of who may see which taker's private quotes and requests. Every route and channel asks it. */
@@ -62,7 +67,7 @@ export class TakerAccess {
   }
 
   /** Whether the viewer may see a quote: as its taker, or as the provider that signed it. */
-  maySeeQuote(viewer: Viewer, { taker, provider }: { readonly taker: Hex; readonly provider: Hex }): boolean {
-    return this.maySee(viewer, taker) || this.hasProven(viewer, provider);
+  maySeeQuote(viewer: Viewer, quote: Pick<Quote, 'taker' | 'provider'>): boolean {
+    return isShownTo(this.shownTo(viewer), quote);
   }
 }

@@ -1,8 +1,9 @@
 import type { Profile } from '../chain/contracts/deployments.js';
 import { Keccak256 } from '../auth/keccak256.js';
+import { isShownTo } from '../auth/taker-access.js';
 import { OptionSeries, PoolNames } from '../chain/options/option-series.js';
 import type { OrdersResult } from '../engine/queries.js';
-import { type Hex, isPrivate, type Order } from '../engine/quote.js';
+import type { Hex, Order } from '../engine/quote.js';
 import { BookHash } from '../feed/book-hash.js';
 import { CommittedBook } from '../feed/committed-book.js';
 import { readLevels } from '../feed/level-topics.js';
@@ -189,11 +190,8 @@ type FoundState = Extract<PastState, { readonly type: 'STATE' }>;
 
 const UNKNOWN_FILLS = { filledSize24h: null };
 
-/** Without private quotes that are neither for nor by one of these; null: with all. */
 function shownOf({ valid, invalid, next }: OrdersResult, takers: readonly Hex[] | null): OrdersResult {
-  if (takers === null) return { valid, invalid, next };
-  const isShown = ({ quote }: Order): boolean =>
-    !isPrivate(quote) || takers.includes(quote.taker) || takers.includes(quote.provider);
+  const isShown = ({ quote }: Order): boolean => isShownTo(takers, quote);
   return { valid: valid.filter(isShown), invalid: invalid.filter(isShown), next };
 }
 

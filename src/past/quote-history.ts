@@ -1,5 +1,6 @@
+import { isShownTo } from '../auth/taker-access.js';
 import type { EngineEvent } from '../engine/event.js';
-import { type Hex, isPrivate, reasonName } from '../engine/quote.js';
+import { type Hex, reasonName } from '../engine/quote.js';
 import type { TimedEvent } from '../feed/event-history.js';
 import type { LogHistory } from '../persistence/log/log-history.js';
 import type { QuoteEventJson, QuoteHistoryResult } from '../wire/history.js';
@@ -77,7 +78,7 @@ async function searchLog(
     for (const { stamp, events: all } of records) {
       for (const event of all) {
         if (event.seq <= start || quoteIdOf(event) !== quoteId) continue;
-        if (takers === null || !isHidden(event, takers)) events.push({ event, tsMs: stamp.tsMs });
+        if (isShown(event, takers)) events.push({ event, tsMs: stamp.tsMs });
       }
     }
     asOfSeq = seq;
@@ -92,10 +93,8 @@ async function searchLog(
 }
 
 /** Trades are shown: they are facts of the chain. */
-function isHidden(event: EngineEvent, takers: readonly Hex[]): boolean {
-  if (!('order' in event) || !isPrivate(event.order.quote)) return false;
-  const { taker, provider } = event.order.quote;
-  return !takers.includes(taker) && !takers.includes(provider);
+function isShown(event: EngineEvent, takers: readonly Hex[] | null): boolean {
+  return !('order' in event) || isShownTo(takers, event.order.quote);
 }
 
 /** The quote that the event is of; null: it is of none. */
