@@ -31,10 +31,7 @@ export function measuredPublishing(
 ): QuotePublishing {
   if (metrics === null) return publishing;
   return {
-    mostQuotes: (caller) => publishing.mostQuotes(caller),
-    takeQuotes: (caller, count) => publishing.takeQuotes(caller, count),
-    refusal: () => publishing.refusal(),
-    dryRun: (quotes) => publishing.dryRun(quotes),
+    ...publishing,
     async submit(caller, quotes, areOperators) {
       const startMs = clock.monotonicMs();
       const result = await publishing.submit(caller, quotes, areOperators);

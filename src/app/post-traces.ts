@@ -86,10 +86,7 @@ export class PostTraces {
 
   publishing(publishing: QuotePublishing): QuotePublishing {
     return {
-      mostQuotes: (caller) => publishing.mostQuotes(caller),
-      takeQuotes: (caller, count) => publishing.takeQuotes(caller, count),
-      refusal: () => publishing.refusal(),
-      dryRun: (quotes) => publishing.dryRun(quotes),
+      ...publishing,
       submit: (caller, quotes, areOperators) => {
         const traced = this.#requests.get(caller);
         if (traced !== undefined) this.#requests.set(quotes, traced);
