@@ -90,26 +90,6 @@ export async function startService(given: ServiceOptions): Promise<Service> {
   const takers = new TakerAccess(options.privacy ?? 'open', () => core.operatorAddress());
   const { proofs, signIns } = openSignIn(options, core);
   const connections = new OpenConnections(core.protections, clock, logFault);
-  const gateway = new Gateway({
-    chainId,
-    takers,
-    topics,
-    feed,
-    chains: () => chainsJson(chains, clock),
-    keys: {
-      verify: (apiKey) => keys.verify(apiKey),
-      strike: (remoteAddress) => unknownKeys.strike(remoteAddress),
-    },
-    quotas,
-    turns,
-    rfqs: core.rfqs,
-    poolNamed,
-    carryOutCall: (...call) => carryOutCall(...call),
-    clock,
-    corsOrigins: options.corsOrigins,
-    limits,
-    onFault: logFault,
-  });
   const largeAnswers = new LargeAnswers(quotas, turns, clock);
   const { trades, recorder } = openTrades(options);
   const interest = openInterestOf(core.settlement, clock, limits);
@@ -158,6 +138,26 @@ export async function startService(given: ServiceOptions): Promise<Service> {
     largeAnswers,
   });
   const carryOutCall = metrics === null ? http.calls : measuredCalls(http.calls, clock, metrics);
+  const gateway = new Gateway({
+    chainId,
+    takers,
+    topics,
+    feed,
+    chains: () => chainsJson(chains, clock),
+    keys: {
+      verify: (apiKey) => keys.verify(apiKey),
+      strike: (remoteAddress) => unknownKeys.strike(remoteAddress),
+    },
+    quotas,
+    turns,
+    rfqs: core.rfqs,
+    poolNamed,
+    carryOutCall,
+    clock,
+    corsOrigins: options.corsOrigins,
+    limits,
+    onFault: logFault,
+  });
   const server = openNetwork(options, http, { main: gateway, container: gateway.readableByDefault() }, logFault);
   const publish = measuredPublish((...message) => server.publish(...message), metrics);
   metrics?.beforeReading(() =>
