@@ -1,7 +1,7 @@
 import type { Static, TObject } from 'typebox';
 import type { TakerAccess } from '../auth/taker-access.js';
-import type { Age, OrdersResult } from '../engine/queries.js';
-import type { Hex, Order, Side } from '../engine/quote.js';
+import type { Age, CoverTarget, OrdersQuery, OrdersResult, PrivateQuery } from '../engine/queries.js';
+import type { Hex, Order } from '../engine/quote.js';
 import type { NetRequest, NetResponse } from '../net/net.js';
 import type { PastQueries, StateQuery } from '../past/questions.js';
 import { type PacedWork, rowsChargedForReading } from '../system/paced-work.js';
@@ -24,33 +24,13 @@ import { ResponseCache, type TaggedResponse, type TextDigest, answerConditional 
 import { largeAnswer, type LargeAnswerRunner, refuse, takerRefusal, wrongChain } from './responses.js';
 import type { Caller, Route, RouteHandler } from './router.js';
 
-export interface CoveringQuery {
-  readonly poolAddress: Hex;
-  readonly side: Side;
-  readonly size: bigint;
-  readonly provider?: Hex;
-  readonly taker?: Hex;
-}
-
-export interface OrdersFilter {
-  readonly poolAddress?: Hex;
-  readonly side?: Side;
-  readonly provider?: Hex;
-  /** Includes the private quotes of this taker; `*`: of any. */
-  readonly taker?: Hex | '*';
-  readonly minFillableSize?: bigint;
-  readonly quoteIds?: readonly Hex[];
-  readonly olderThan?: Age;
-  readonly limit?: number;
-}
-
 /** The book as it is read over HTTP. All answers are in the order in which they go out. */
 export interface BookQueries {
-  cover(query: CoveringQuery): readonly Order[];
-  privateQuotes(query: { poolAddress: Hex; side: Side; taker: Hex }): readonly Order[];
-  orders(filter: OrdersFilter): OrdersResult;
+  cover(query: CoverTarget): readonly Order[];
+  privateQuotes(query: PrivateQuery): readonly Order[];
+  orders(filter: OrdersQuery): OrdersResult;
   /** How many orders `orders` reads. */
-  candidates(filter: OrdersFilter): number;
+  candidates(filter: OrdersQuery): number;
   /**
    * Of the last record that what is read shows. A record may change it without an event, as the reason of an invalid
    * order.
@@ -298,7 +278,7 @@ interface Planned {
 /** Of a remembered answer: to send more at once costs more than a request should. */
 const LARGE_BYTES = 256 << 10;
 
-function toTarget({ poolAddress, size, side, provider, taker }: QuotesQuery): CoveringQuery {
+function toTarget({ poolAddress, size, side, provider, taker }: QuotesQuery): CoverTarget {
   return {
     poolAddress: lower(poolAddress),
     size: BigInt(size),
@@ -308,7 +288,7 @@ function toTarget({ poolAddress, size, side, provider, taker }: QuotesQuery): Co
   };
 }
 
-function toFilter(query: OrdersQueryParams | OrdersBody): OrdersFilter {
+function toFilter(query: OrdersQueryParams | OrdersBody): OrdersQuery {
   const { poolAddress, side, provider, taker, size, quoteIds, limit, cursor } = query;
   return {
     ...(poolAddress && { poolAddress: lower(poolAddress) }),

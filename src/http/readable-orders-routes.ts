@@ -9,7 +9,8 @@ import type { ReadableJson } from '../wire/readable.js';
 import { bestQuotesQuery, ReadableOrdersQuery } from '../wire/trading.js';
 import { rowsChargedForReading } from '../system/paced-work.js';
 import { compile } from '../wire/validation.js';
-import type { BookQueries, OrdersFilter } from './orderbook-routes.js';
+import type { OrdersQuery } from '../engine/queries.js';
+import type { BookQueries } from './orderbook-routes.js';
 import { lower, readQuery } from './parse.js';
 import {
   BAD_EXPIRATION,
@@ -89,7 +90,7 @@ export function readableOrdersRoutes(parts: ReadableOrdersParts): Route[] {
   function list(
     request: NetRequest,
     caller: Caller,
-    filter: OrdersFilter,
+    filter: OrdersQuery,
     isInvalid: boolean,
   ): NetResponse | Promise<NetResponse> {
     const textOf = isInvalid ? invalidText : quoteText;
