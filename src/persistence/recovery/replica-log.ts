@@ -67,7 +67,6 @@ export class ReplicaLog {
   #last: LogPoint;
   #isSealed: boolean;
   #file: DiskFile | null = null;
-  #durableGroup: number;
   readonly #waiting: ReplicatedBytes[] = [];
   #writing: Promise<void> | null = null;
   #isClosed = false;
@@ -114,7 +113,6 @@ export class ReplicaLog {
     this.#segments = segments.map(placeOfSegment);
     this.#last = last;
     this.#isSealed = isSealed;
-    this.#durableGroup = last.group;
   }
 
   /** As the log left it; another object after `cutAfter`. */
@@ -125,11 +123,6 @@ export class ReplicaLog {
   /** The last group that was appended. */
   get last(): LogPoint {
     return this.#last;
-  }
-
-  /** The last group that is on the disk. */
-  get durableGroup(): number {
-    return this.#durableGroup;
   }
 
   /** How far the log has come at the end of that group; null: dropped, or not written yet. */
@@ -161,7 +154,6 @@ export class ReplicaLog {
     this.#segments = scan.segments.map(placeOfSegment);
     this.#last = scan.last;
     this.#isSealed = scan.isSealed;
-    this.#durableGroup = scan.last.group;
   }
 
   async #putAside(name: string, names: readonly string[]): Promise<void> {
@@ -248,7 +240,6 @@ export class ReplicaLog {
       await this.#file.write(bytes, segment.end);
       await this.#file.sync();
       segment.end += bytes.length;
-      this.#durableGroup = piece.at(-1)?.after.group ?? this.#durableGroup;
       // A seal has no frames but its COMMIT; that one more is written where the last was one does no harm.
       this.#isSealed = false;
       from = to;
