@@ -2,7 +2,6 @@ import { encodeFunctionData } from 'viem';
 import { readUint } from '../chain/contracts/abi-encoding.js';
 import { erc20Abi } from '../chain/contracts/abi.js';
 import type { ChainReader } from '../chain/contracts/chain-reader.js';
-import { chainFailureText } from '../chain/contracts/contract-errors.js';
 import type { TokenProfile } from '../chain/contracts/deployments.js';
 import { allowanceCall } from '../chain/contracts/token-calls.js';
 import type { GasAccount, Operator } from '../chain/wallet/operator.js';
@@ -108,16 +107,12 @@ export class CollateralApprovals {
     gasAccount: GasAccount,
     ends: Promise<unknown>[],
   ): Promise<ApprovalItem> {
-    try {
-      const data = encodeFunctionData({ abi: erc20Abi, functionName: 'approve', args: [this.router, units] });
-      const { outcome, end } = this.operator.send({ to: address, data }, gasAccount);
-      ends.push(end);
-      const result = await outcome;
-      if (result === 'TOO_LONG') return failed(TRANSACTION_UNCONFIRMED);
-      return result.type === 'DONE' ? APPROVED : failed(result.reason);
-    } catch (error) {
-      return failed(chainFailureText(error));
-    }
+    const data = encodeFunctionData({ abi: erc20Abi, functionName: 'approve', args: [this.router, units] });
+    const { outcome, end } = this.operator.send({ to: address, data }, gasAccount);
+    ends.push(end);
+    const result = await outcome;
+    if (result === 'TOO_LONG') return failed(TRANSACTION_UNCONFIRMED);
+    return result.type === 'DONE' ? APPROVED : failed(result.reason);
   }
 }
 

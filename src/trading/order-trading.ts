@@ -2,7 +2,6 @@ import { encodeFunctionData } from 'viem';
 import { type ContractCall, readUint } from '../chain/contracts/abi-encoding.js';
 import { LONG, poolAbi, SHORT } from '../chain/contracts/abi.js';
 import type { ChainReader } from '../chain/contracts/chain-reader.js';
-import { chainFailureText } from '../chain/contracts/contract-errors.js';
 import type { TokenProfile } from '../chain/contracts/deployments.js';
 import { fillAmounts, fillCalldata, fillFeeCall, TokenUnits } from '../chain/contracts/fills.js';
 import { collateralToken } from '../chain/contracts/quote-types.js';
@@ -309,15 +308,11 @@ export class OrderTrading {
   }
 
   async #sendTo(to: Hex, data: Hex, gasAccount: GasAccount, ends: Promise<unknown>[]): Promise<TradeItem> {
-    try {
-      const { outcome, end } = this.parts.operator.send({ to, data }, gasAccount);
-      ends.push(end);
-      const result = await outcome;
-      if (result === 'TOO_LONG') return { type: 'PENDING' };
-      return result.type === 'DONE' ? { type: 'DONE' } : failed(result.reason);
-    } catch (error) {
-      return failed(chainFailureText(error));
-    }
+    const { outcome, end } = this.parts.operator.send({ to, data }, gasAccount);
+    ends.push(end);
+    const result = await outcome;
+    if (result === 'TOO_LONG') return { type: 'PENDING' };
+    return result.type === 'DONE' ? { type: 'DONE' } : failed(result.reason);
   }
 }
 
