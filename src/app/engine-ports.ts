@@ -1,7 +1,7 @@
 import { QuoteDigest, QuoteSignature } from '../auth/quote-signature.js';
 import { loadSecp256k1 } from '../auth/secp256k1.js';
 import { InlineSignatureChecks, SignatureCache, SignaturePool } from '../auth/signature-pool.js';
-import { isChainFailure } from '../chain/contracts/contract-errors.js';
+import { unlessChainFails } from '../chain/contracts/contract-errors.js';
 import type { BookPort } from '../chain/follow/book-port.js';
 import { QuoteDryRun } from '../chain/publish/dry-run.js';
 import { QuoteIntake } from '../chain/publish/quote-intake.js';
@@ -64,13 +64,8 @@ export function rfqPorts(
 ): CoreRfqs {
   return {
     async poolAddressOf(poolKey: PoolKey) {
-      try {
-        const [pool] = await pools.resolve([poolKey]);
-        return pool?.poolAddress ?? 'IMPOSSIBLE';
-      } catch (error) {
-        if (isChainFailure(error)) return 'UNAVAILABLE';
-        throw error;
-      }
+      const found = await unlessChainFails(() => pools.resolve([poolKey]), null);
+      return found === null ? 'UNAVAILABLE' : (found[0]?.poolAddress ?? 'IMPOSSIBLE');
     },
     publish: (rfq, owner) => desk.publish(owner, rfq),
     open: (request) => desk.open(request),

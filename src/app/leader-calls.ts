@@ -1,6 +1,5 @@
 import type { ProofStore } from '../auth/proof-store.js';
-import type { CallResult } from '../chain/contracts/abi-encoding.js';
-import { isChainFailure } from '../chain/contracts/contract-errors.js';
+import { unlessChainFails } from '../chain/contracts/contract-errors.js';
 import type { Limits } from '../config/limits.js';
 import type { Order } from '../engine/quote.js';
 import type { PublishResult } from '../http/publish-route.js';
@@ -48,14 +47,8 @@ export function leaderCalls(
     signQuotes: (...args: Parameters<OperatorTrading['sign']>) => services().trading.sign(...args),
     poolAddressOf: (...args: Parameters<typeof rfqs.poolAddressOf>) => rfqs.poolAddressOf(...args),
     /** Null: the chain gave no answer. */
-    async multicall(calls: Parameters<typeof settlement.multicall>[0]): Promise<CallResult[] | null> {
-      try {
-        return await settlement.multicall(calls);
-      } catch (error) {
-        if (isChainFailure(error)) return null;
-        throw error;
-      }
-    },
+    multicall: (calls: Parameters<typeof settlement.multicall>[0]) =>
+      unlessChainFails(() => settlement.multicall(calls), null),
     collateralBalances: (...args: Parameters<typeof accounts.collateral>) => accounts.collateral(...args),
     nativeBalance: (...args: Parameters<typeof accounts.native>) => accounts.native(...args),
     optionBalances: (...args: Parameters<typeof accounts.options>) => accounts.options(...args),

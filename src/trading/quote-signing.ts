@@ -1,7 +1,7 @@
 import { parseSignature } from 'viem';
 import type { QuoteSignature } from '../auth/quote-signature.js';
 import type { ChainReader } from '../chain/contracts/chain-reader.js';
-import { isChainFailure } from '../chain/contracts/contract-errors.js';
+import { unlessChainFails } from '../chain/contracts/contract-errors.js';
 import { findPools } from '../chain/follow/pool-addresses.js';
 import type { ChainSeconds, OptionSeries } from '../chain/options/option-series.js';
 import type { Hex, PoolKey, SignedQuote } from '../engine/quote.js';
@@ -59,27 +59,27 @@ export class QuoteSigning {
     const now = this.nowSeconds();
     if (now === null) return { type: 'CHAIN_UNREACHABLE' };
     const { keyed, refusal } = this.#read(quotes, now);
-    try {
-      const found = await findPools(
-        this.reader,
-        this.poolFactory,
-        keyed.map(({ key }) => key),
-      );
-      const unsigned: Omit<SignedQuote, 'signature'>[] = [];
-      for (const [index, { quote, key }] of keyed.entries()) {
-        const pool = found.get(key);
-        if (pool?.type !== 'FOUND') return refused(index, 'invalid_pool_key', 'Can not get pool address', key);
-        if (!pool.isDeployed) return refused(index, 'pool_not_deployed', 'Pool is not deployed', key);
-        unsigned.push(this.#terms(quote, { poolAddress: pool.poolAddress, poolKey: key }, now));
-      }
-      if (refusal !== null) return refusal;
-      const signed: SignedQuote[] = [];
-      for (const terms of unsigned) signed.push(await this.#signed(terms));
-      return { type: 'SIGNED', quotes: signed };
-    } catch (error) {
-      if (isChainFailure(error)) return { type: 'CHAIN_UNREACHABLE' };
-      throw error;
-    }
+    return unlessChainFails(
+      async () => {
+        const found = await findPools(
+          this.reader,
+          this.poolFactory,
+          keyed.map(({ key }) => key),
+        );
+        const unsigned: Omit<SignedQuote, 'signature'>[] = [];
+        for (const [index, { quote, key }] of keyed.entries()) {
+          const pool = found.get(key);
+          if (pool?.type !== 'FOUND') return refused(index, 'invalid_pool_key', 'Can not get pool address', key);
+          if (!pool.isDeployed) return refused(index, 'pool_not_deployed', 'Pool is not deployed', key);
+          unsigned.push(this.#terms(quote, { poolAddress: pool.poolAddress, poolKey: key }, now));
+        }
+        if (refusal !== null) return refusal;
+        const signed: SignedQuote[] = [];
+        for (const terms of unsigned) signed.push(await this.#signed(terms));
+        return { type: 'SIGNED', quotes: signed };
+      },
+      { type: 'CHAIN_UNREACHABLE' },
+    );
   }
 
   /** Up to the first quote that lives too short or has a date that no option may have. */

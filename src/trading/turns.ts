@@ -1,4 +1,4 @@
-import { isChainFailure } from '../chain/contracts/contract-errors.js';
+import { unlessChainFails } from '../chain/contracts/contract-errors.js';
 import type { Hex } from '../engine/quote.js';
 import type { Deadline } from '../system/timers.js';
 
@@ -61,12 +61,7 @@ export class Turns {
     deadline: Deadline,
     task: () => Promise<TurnResult<T>>,
   ): Promise<T | 'TOO_LONG' | { readonly type: 'CHAIN_UNREACHABLE' }> {
-    try {
-      return await this.run(keys, deadline, task);
-    } catch (error) {
-      if (isChainFailure(error)) return { type: 'CHAIN_UNREACHABLE' };
-      throw error;
-    }
+    return unlessChainFails(() => this.run(keys, deadline, task), { type: 'CHAIN_UNREACHABLE' });
   }
 
   async #wait(earlier: Promise<unknown>, deadline: Deadline): Promise<unknown> {

@@ -3,7 +3,7 @@ import { readUint } from '../chain/contracts/abi-encoding.js';
 import { erc20Abi, LONG, optionTokenAbi, vaultAbi } from '../chain/contracts/abi.js';
 import type { ChainLog } from '../chain/contracts/blocks-and-logs.js';
 import type { ChainReader } from '../chain/contracts/chain-reader.js';
-import { isChainFailure } from '../chain/contracts/contract-errors.js';
+import { unlessChainFails } from '../chain/contracts/contract-errors.js';
 import type { TokenProfile, VaultProfile } from '../chain/contracts/deployments.js';
 import { allowanceCall, balanceCall, positionCall } from '../chain/contracts/token-calls.js';
 import { findVault } from '../chain/contracts/vault-names.js';
@@ -209,17 +209,13 @@ export class VaultTrading {
     const operator = this.parts.operator.address.toLowerCase();
     const from = order.isBuy ? operator : vault.address;
     const to = order.isBuy ? vault.address : operator;
-    const logs = await this.parts.reader
-      .logs({
-        fromBlock: blockNumber,
-        to: { blockNumber, blockHash },
-        address: [vault.address, asset.address],
-        topics: [[TRADE, TRANSFER]],
-      })
-      .catch((error: unknown) => {
-        if (isChainFailure(error)) return [];
-        throw error;
-      });
+    const query = {
+      fromBlock: blockNumber,
+      to: { blockNumber, blockHash },
+      address: [vault.address, asset.address],
+      topics: [[TRADE, TRANSFER]],
+    };
+    const logs = await unlessChainFails(() => this.parts.reader.logs(query), []);
     const own = logs.filter((log) => log.txHash === txHash);
     const trade = own.find(({ topics, address }) => topics[0] === TRADE && isSame(address, vault.address));
     if (trade === undefined) return null;

@@ -28,7 +28,17 @@ export function isChainFailure(error: unknown): error is Error {
   return error instanceof RpcUnreachable || error instanceof RpcError || error instanceof ChainAnswerError;
 }
 
-/** The same in words for clients; any other error is a bug and is thrown again. */
+/** Does the work; `otherwise` if the chain fails. */
+export async function unlessChainFails<T, const F>(work: () => Promise<T>, otherwise: F): Promise<T | F> {
+  try {
+    return await work();
+  } catch (error) {
+    if (isChainFailure(error)) return otherwise;
+    throw error;
+  }
+}
+
+/** A failure of the chain in words for clients; any other error is a bug and is thrown again. */
 export function chainFailureText(error: unknown): string {
   if (error instanceof RpcUnreachable) return 'The chain does not answer';
   if (isChainFailure(error)) return `The chain refuses: ${failureSummary(error)}`;

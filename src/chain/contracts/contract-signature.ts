@@ -1,7 +1,7 @@
 import { encodeFunctionData, hashMessage, parseAbi } from 'viem';
 import type { Hex } from '../../engine/quote.js';
 import type { ChainReader } from './chain-reader.js';
-import { isChainFailure } from './contract-errors.js';
+import { unlessChainFails } from './contract-errors.js';
 
 const abi = parseAbi(['function isValidSignature(bytes32 hash, bytes signature) view returns (bytes4)']);
 /** Result of the function for a valid signature, padded to a word (EIP-1271). */
@@ -16,11 +16,8 @@ export async function acceptsSignature(
 ): Promise<boolean | 'UNAVAILABLE'> {
   const args = [hashMessage(message), signature] as const;
   const data = encodeFunctionData({ abi, functionName: 'isValidSignature', args });
-  try {
+  return unlessChainFails(async () => {
     const [answer] = await reader.multicall([{ to: address, data, runsForeignCode: true, isOfClient: true }]);
     return answer?.reverted === false && answer.data.startsWith(MAGIC);
-  } catch (error) {
-    if (isChainFailure(error)) return 'UNAVAILABLE';
-    throw error;
-  }
+  }, 'UNAVAILABLE');
 }

@@ -7,7 +7,7 @@ import { readUint } from '../contracts/abi-encoding.js';
 import { LONG, optionTokenAbi, poolFactoryAbi, SHORT } from '../contracts/abi.js';
 import type { BlockId } from '../contracts/blocks-and-logs.js';
 import type { ChainReader } from '../contracts/chain-reader.js';
-import { isChainFailure, revertText } from '../contracts/contract-errors.js';
+import { unlessChainFails, revertText } from '../contracts/contract-errors.js';
 import type { ContractProfile, Profile } from '../contracts/deployments.js';
 import { balanceCall, decimalsCall, positionCall } from '../contracts/token-calls.js';
 import { decodeDeployment } from '../follow/settlement-events.js';
@@ -143,21 +143,12 @@ export async function longSupplies(
   poolAddresses: readonly Hex[],
 ): Promise<readonly (bigint | null)[]> {
   const data = encodeFunctionData({ abi: optionTokenAbi, functionName: 'totalSupply', args: [LONG] });
-  try {
-    return (await reader.multicall(poolAddresses.map((to) => ({ to, data })))).map(readUint);
-  } catch (error) {
-    if (isChainFailure(error)) return poolAddresses.map(() => null);
-    throw error;
-  }
+  const answers = await unlessChainFails(() => reader.multicall(poolAddresses.map((to) => ({ to, data }))), null);
+  return answers?.map(readUint) ?? poolAddresses.map(() => null);
 }
 
-async function reading<T>(read: () => Promise<T>): Promise<Read<T>> {
-  try {
-    return { type: 'READ', value: await read() };
-  } catch (error) {
-    if (isChainFailure(error)) return { type: 'CHAIN_UNREACHABLE' };
-    throw error;
-  }
+function reading<T>(read: () => Promise<T>): Promise<Read<T>> {
+  return unlessChainFails(async () => ({ type: 'READ', value: await read() }), { type: 'CHAIN_UNREACHABLE' });
 }
 
 const [DEPLOYED] = encodeEventTopics({ abi: poolFactoryAbi, eventName: 'PoolDeployed' });

@@ -1,9 +1,9 @@
 import { encodeFunctionData } from 'viem';
 import { type Hex, type Pool, type Quote, ZERO_ADDRESS } from '../../engine/quote.js';
-import { readUint, type CallResult, type ContractCall } from '../contracts/abi-encoding.js';
+import { type ContractCall, readUint } from '../contracts/abi-encoding.js';
 import { poolAbi } from '../contracts/abi.js';
 import type { ChainReader } from '../contracts/chain-reader.js';
-import { isChainFailure } from '../contracts/contract-errors.js';
+import { unlessChainFails } from '../contracts/contract-errors.js';
 import type { Profile } from '../contracts/deployments.js';
 import { fillAmounts, fillCalldata, fillFeeCall, TokenUnits } from '../contracts/fills.js';
 import { collateralToken } from '../contracts/quote-types.js';
@@ -76,13 +76,8 @@ export class FillPlans {
     // The shared diamond answers for pools that are not deployed yet, too.
     const diamond = this.#contracts.poolDiamond.address;
     const feeCalls = parts.map(({ quote, take }) => fillFeeCall(diamond, quote, take, taker ?? ZERO_ADDRESS));
-    let answers: readonly CallResult[];
-    try {
-      answers = await this.#reader.multicall([asked, ...feeCalls]);
-    } catch (error) {
-      if (isChainFailure(error)) return 'CHAIN_UNREACHABLE';
-      throw error;
-    }
+    const answers = await unlessChainFails(() => this.#reader.multicall([asked, ...feeCalls]), null);
+    if (answers === null) return 'CHAIN_UNREACHABLE';
     const [tokenDecimals, ...fees] = answers.map((answer) => (answer.reverted ? null : readUint(answer)));
     if (tokenDecimals === null || tokenDecimals === undefined || tokenDecimals > MAX_DECIMALS) return 'FAILED';
     const decimals = Number(tokenDecimals);

@@ -3,7 +3,7 @@ import type { Hex } from '../../engine/quote.js';
 import { type CallResult, type ContractCall, readUint } from '../contracts/abi-encoding.js';
 import { oracleAdapterAbi, volatilityOracleAbi } from '../contracts/abi.js';
 import type { ChainReader } from '../contracts/chain-reader.js';
-import { isChainFailure, revertName } from '../contracts/contract-errors.js';
+import { unlessChainFails, revertName } from '../contracts/contract-errors.js';
 import type { Profile } from '../contracts/deployments.js';
 import type { OptionSeries } from './option-series.js';
 
@@ -61,15 +61,10 @@ export class Oracles {
   async spotPrices(pairs: readonly TokenPair[]): Promise<SpotPrice[]> {
     // A token in itself is 1; the adapter refuses to say so.
     const asked = pairs.filter((pair) => !isOneToken(pair));
-    let answers: Iterator<CallResult, undefined>;
-    try {
-      answers = (
-        asked.length === 0 ? [] : await this.reader.multicall(asked.map((pair) => this.#priceCall(pair)))
-      ).values();
-    } catch (error) {
-      if (isChainFailure(error)) return pairs.map(() => ({ type: 'FAILED' }));
-      throw error;
-    }
+    const calls = asked.map((pair) => this.#priceCall(pair));
+    const read = calls.length === 0 ? [] : await unlessChainFails(() => this.reader.multicall(calls), null);
+    if (read === null) return pairs.map(() => ({ type: 'FAILED' }));
+    const answers = read.values();
     return pairs.map((pair) => (isOneToken(pair) ? { type: 'PRICED', price: ONE } : readPrice(answers.next().value)));
   }
 
@@ -81,15 +76,10 @@ export class Oracles {
     const time = years - (years % TIME_STEP);
     const args = [token, spot, [...strikes], strikes.map(() => time)] as const;
     const data = encodeFunctionData({ abi: volatilityOracleAbi, functionName: 'getVolatility', args });
-    try {
-      const [answer] = await this.reader.multicall([{ to: oracle.address, data }]);
-      const volatilities = readUints(answer);
-      if (volatilities?.length !== strikes.length) return { type: 'FAILED' };
-      return { type: 'GIVEN', volatilities };
-    } catch (error) {
-      if (isChainFailure(error)) return { type: 'FAILED' };
-      throw error;
-    }
+    const [answer] = await unlessChainFails(() => this.reader.multicall([{ to: oracle.address, data }]), []);
+    const volatilities = readUints(answer);
+    if (volatilities?.length !== strikes.length) return { type: 'FAILED' };
+    return { type: 'GIVEN', volatilities };
   }
 
   #priceCall({ base, quote }: TokenPair): ContractCall {

@@ -7,7 +7,7 @@ import type { OptionTerms } from '../../wire/options.js';
 import { TRANSACTION_UNCONFIRMED } from '../../wire/unconfirmed.js';
 import { encodeDeployPool } from '../contracts/abi-encoding.js';
 import type { ChainReader } from '../contracts/chain-reader.js';
-import { isChainFailure } from '../contracts/contract-errors.js';
+import { unlessChainFails } from '../contracts/contract-errors.js';
 import { type FoundPool, findPools } from '../follow/pool-addresses.js';
 import type { GasAccount, Operator, TxOutcome } from '../wallet/operator.js';
 import type { ChainSeconds, OptionSeries } from './option-series.js';
@@ -65,26 +65,26 @@ export class PoolDeployer {
     const now = this.nowSeconds();
     if (now === null) return { type: 'CHAIN_UNREACHABLE' };
     const plans = options.map((option) => this.#plan(option, now));
-    try {
-      const searches = plans.filter((plan) => plan.type === 'FIND');
-      const keys = searches.map(({ key }) => key);
-      const found = await findPools(this.reader, this.poolFactory, keys);
-      const missing = missingPools(searches, found);
-      const joined = missing.filter(({ poolAddress }) => this.#underWay.has(poolAddress));
-      const own = missing.filter((pool) => !joined.includes(pool));
-      const refusal = gasAccount.take(own.length);
-      if (refusal !== null) return refusal;
-      const ensure = async (pool: Missing) => [pool.poolAddress, await this.#ensure(pool, gasAccount)] as const;
-      // Pending deployments are joined at once: one that failed before its turn would be sent anew, without gas taken.
-      const [joinedItems, ownItems] = await settleBoth(
-        mapLimit(joined, joined.length, ensure),
-        mapLimit(own, this.inFlight, ensure),
-      );
-      return { type: 'ANSWERED', items: answers(plans, found, new Map([...joinedItems, ...ownItems])) };
-    } catch (error) {
-      if (isChainFailure(error)) return { type: 'CHAIN_UNREACHABLE' };
-      throw error;
-    }
+    return unlessChainFails(
+      async () => {
+        const searches = plans.filter((plan) => plan.type === 'FIND');
+        const keys = searches.map(({ key }) => key);
+        const found = await findPools(this.reader, this.poolFactory, keys);
+        const missing = missingPools(searches, found);
+        const joined = missing.filter(({ poolAddress }) => this.#underWay.has(poolAddress));
+        const own = missing.filter((pool) => !joined.includes(pool));
+        const refusal = gasAccount.take(own.length);
+        if (refusal !== null) return refusal;
+        const ensure = async (pool: Missing) => [pool.poolAddress, await this.#ensure(pool, gasAccount)] as const;
+        // Pending deployments are joined at once: one that failed before its turn would be sent anew, without gas taken.
+        const [joinedItems, ownItems] = await settleBoth(
+          mapLimit(joined, joined.length, ensure),
+          mapLimit(own, this.inFlight, ensure),
+        );
+        return { type: 'ANSWERED', items: answers(plans, found, new Map([...joinedItems, ...ownItems])) };
+      },
+      { type: 'CHAIN_UNREACHABLE' },
+    );
   }
 
   #plan(option: OptionTerms, now: number): Plan {

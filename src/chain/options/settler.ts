@@ -8,7 +8,7 @@ import { TRANSACTION_UNCONFIRMED } from '../../wire/unconfirmed.js';
 import { readUint } from '../contracts/abi-encoding.js';
 import { LONG, poolAbi, SHORT } from '../contracts/abi.js';
 import type { ChainReader } from '../contracts/chain-reader.js';
-import { chainFailureText, isChainFailure } from '../contracts/contract-errors.js';
+import { chainFailureText, unlessChainFails } from '../contracts/contract-errors.js';
 import { positionCall } from '../contracts/token-calls.js';
 import { type FoundPool, findPools, isDateRefusal } from '../follow/pool-addresses.js';
 import { ChainAnswerError } from '../rpc/rpc-response.js';
@@ -131,24 +131,24 @@ export class Settler {
     const now = this.nowSeconds();
     if (now === null) return { type: 'CHAIN_UNREACHABLE' };
     const plans = options.map((option) => this.#plan(option, now, closing));
-    try {
-      const keys = plans.flatMap((plan) => (plan.type === 'SETTLE' ? [plan.key] : []));
-      const found = await findPools(this.reader, this.poolFactory, keys);
-      const positions = await this.#positions(distinctDeployed([...found.values()]));
-      const idle = new Map([...positions].flatMap(([pool, position]) => nothingToDo(pool, position, closing)));
-      const held = [...positions.keys()].filter((pool) => !idle.has(pool));
-      const refusal = gasAccount.take(held.length * closing.mostCalls);
-      if (refusal !== null) return refusal;
-      const settled = await mapLimit(
-        held,
-        this.inFlight,
-        async (pool) => [pool, await this.#closeInTurn(pool, gasAccount, closing)] as const,
-      );
-      return { type: 'ANSWERED', items: answers(plans, found, new Map([...idle, ...settled]), closing) };
-    } catch (error) {
-      if (isChainFailure(error)) return { type: 'CHAIN_UNREACHABLE' };
-      throw error;
-    }
+    return unlessChainFails(
+      async () => {
+        const keys = plans.flatMap((plan) => (plan.type === 'SETTLE' ? [plan.key] : []));
+        const found = await findPools(this.reader, this.poolFactory, keys);
+        const positions = await this.#positions(distinctDeployed([...found.values()]));
+        const idle = new Map([...positions].flatMap(([pool, position]) => nothingToDo(pool, position, closing)));
+        const held = [...positions.keys()].filter((pool) => !idle.has(pool));
+        const refusal = gasAccount.take(held.length * closing.mostCalls);
+        if (refusal !== null) return refusal;
+        const settled = await mapLimit(
+          held,
+          this.inFlight,
+          async (pool) => [pool, await this.#closeInTurn(pool, gasAccount, closing)] as const,
+        );
+        return { type: 'ANSWERED', items: answers(plans, found, new Map([...idle, ...settled]), closing) };
+      },
+      { type: 'CHAIN_UNREACHABLE' },
+    );
   }
 
   /** Skips the rules for dates of new pools: closed options may lie in the past, and their pools exist. */

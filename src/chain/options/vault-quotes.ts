@@ -5,7 +5,7 @@ import type { OptionTerms } from '../../wire/options.js';
 import { type CallResult, type ContractCall, readUint } from '../contracts/abi-encoding.js';
 import { poolAbi, vaultAbi } from '../contracts/abi.js';
 import type { ChainReader } from '../contracts/chain-reader.js';
-import { isChainFailure, revertName } from '../contracts/contract-errors.js';
+import { unlessChainFails, revertName } from '../contracts/contract-errors.js';
 import type { Profile, VaultProfile } from '../contracts/deployments.js';
 import { findVault } from '../contracts/vault-names.js';
 import type { PoolAddresses } from '../follow/pool-addresses.js';
@@ -68,12 +68,7 @@ export class VaultQuotes {
     if (!vault || !base || !quote) return { type: 'REFUSED', code: 'unknown_vault', message: 'Vault does not exist' };
     const { decimals } = trade.type === 'C' ? base : quote;
     const key = this.series.poolKey(trade, expiration.maturity);
-    try {
-      return await this.#ask(trade, key, vault, decimals);
-    } catch (error) {
-      if (isChainFailure(error)) return { type: 'CHAIN_UNREACHABLE' };
-      throw error;
-    }
+    return unlessChainFails(() => this.#ask(trade, key, vault, decimals), { type: 'CHAIN_UNREACHABLE' });
   }
 
   /** Quote and fee are asked for in one call, so that both are of the same block. */

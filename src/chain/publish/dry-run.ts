@@ -3,7 +3,7 @@ import type { QuoteDigest, QuoteSignature } from '../../auth/quote-signature.js'
 import type { Clock } from '../../engine/ports.js';
 import type { Hex, Pool, SignedQuote } from '../../engine/quote.js';
 import { yieldToEventLoop } from '../../system/timers.js';
-import { isChainFailure } from '../contracts/contract-errors.js';
+import { unlessChainFails } from '../contracts/contract-errors.js';
 import { boundQuote, identifiedQuote } from '../contracts/quote-types.js';
 import type { PoolAddresses } from '../follow/pool-addresses.js';
 import type { QuoteStates } from '../follow/quote-states.js';
@@ -50,18 +50,18 @@ export class QuoteDryRun {
 
   /** Items in the order of the request. */
   async run(posted: readonly PostedQuote[]): Promise<DryRunOutcome> {
-    try {
-      const pools = await this.pools.resolve(posted.map(({ poolKey }) => poolKey));
-      const looked: CheckedQuote[] = [];
-      for (const [i, quote] of posted.entries()) {
-        if (i > 0 && i % this.checksPerTurn === 0) await yieldToEventLoop(this.clock);
-        looked.push(this.#look(quote, pools[i] ?? null));
-      }
-      return { type: 'CHECKED', items: withTwins(await this.#askChain(looked)) };
-    } catch (error) {
-      if (isChainFailure(error)) return { type: 'CHAIN_UNREACHABLE' };
-      throw error;
-    }
+    return unlessChainFails(
+      async () => {
+        const pools = await this.pools.resolve(posted.map(({ poolKey }) => poolKey));
+        const looked: CheckedQuote[] = [];
+        for (const [i, quote] of posted.entries()) {
+          if (i > 0 && i % this.checksPerTurn === 0) await yieldToEventLoop(this.clock);
+          looked.push(this.#look(quote, pools[i] ?? null));
+        }
+        return { type: 'CHECKED', items: withTwins(await this.#askChain(looked)) };
+      },
+      { type: 'CHAIN_UNREACHABLE' },
+    );
   }
 
   #look(posted: PostedQuote, pool: Pool | null): CheckedQuote {

@@ -2,7 +2,7 @@ import type { Clock } from '../../engine/ports.js';
 import type { Hex } from '../../engine/quote.js';
 import type { GasRefusal } from '../../quota/gas-budget.js';
 import { PUBLICATION_UNCONFIRMED } from '../../wire/unconfirmed.js';
-import { isChainFailure } from '../contracts/contract-errors.js';
+import { isChainFailure, unlessChainFails } from '../contracts/contract-errors.js';
 import type { IdentifiedQuote } from '../contracts/quote-types.js';
 import { ERROR_NAMES } from '../follow/quote-states.js';
 import {
@@ -70,12 +70,7 @@ export class QuoteIntake {
    * If it refuses, nothing is published.
    */
   async submit(posted: readonly PostedQuote[], budget: QuoteBudget): Promise<IntakeResult> {
-    try {
-      return await this.#submit(posted, budget);
-    } catch (error) {
-      if (isChainFailure(error)) return { type: 'CHAIN_UNREACHABLE' };
-      throw error;
-    }
+    return unlessChainFails(() => this.#submit(posted, budget), { type: 'CHAIN_UNREACHABLE' });
   }
 
   async #submit(posted: readonly PostedQuote[], budget: QuoteBudget): Promise<IntakeResult> {
@@ -148,12 +143,7 @@ export class QuoteIntake {
   }
 
   async #refusals(quotes: readonly IdentifiedQuote[]): Promise<(string | null)[]> {
-    try {
-      return await this.checks.refusals(quotes);
-    } catch (error) {
-      if (isChainFailure(error)) return quotes.map(() => GONE);
-      throw error;
-    }
+    return (await unlessChainFails(() => this.checks.refusals(quotes), null)) ?? quotes.map(() => GONE);
   }
 
   #answer(

@@ -3,7 +3,7 @@ import type { Hex } from '../../engine/quote.js';
 import type { GasRefusal } from '../../quota/gas-budget.js';
 import { Deadline } from '../../system/timers.js';
 import type { ChainReader } from '../contracts/chain-reader.js';
-import { chainFailureText, isChainFailure, revertName, revertText } from '../contracts/contract-errors.js';
+import { chainFailureText, unlessChainFails, revertName, revertText } from '../contracts/contract-errors.js';
 import {
   InsufficientFunds,
   IntentNotPersisted,
@@ -105,12 +105,8 @@ export class Operator {
    * removed the cause.
    */
   async #revertReason(request: TxRequest, { blockNumber, txHash }: TxReceipt): Promise<TxOutcome> {
-    try {
-      const again = await this.reader.call(request, blockNumber, this.address);
-      if (again.reverted) return reverted(again.data);
-    } catch (error) {
-      if (!isChainFailure(error)) throw error;
-    }
+    const again = await unlessChainFails(() => this.reader.call(request, blockNumber, this.address), null);
+    if (again?.reverted === true) return reverted(again.data);
     return { type: 'REVERTED', name: null, reason: `The transaction ${txHash} reverted` };
   }
 }
