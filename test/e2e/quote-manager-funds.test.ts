@@ -1,4 +1,4 @@
-import { type Hex, OrderbookClient, signRestore, signWithdrawal } from 'quotebook/client';
+import { type Hex, OrderbookClient, signWithdrawal } from 'quotebook/client';
 import { type ManagerEvent, QuoteManager, Trader } from 'quotebook/client/trading';
 import t, { type Test } from 'tap';
 import { createWalletClient, encodeFunctionData, http } from 'viem';
@@ -110,16 +110,40 @@ t.test('a quote of another program belongs to the manager once its funds return'
   await untilCancelled(events, quoteId);
 });
 
-t.test('a quote belongs to the manager once it is restored', async (t) => {
-  const pool = quoted(1800n);
+/** Hides a quote of the maker: it can still be filled. */
+async function postHidden(pool: ReturnType<typeof quoted>): Promise<Hex> {
   const { quoteId, answer } = await postElsewhere(pool);
-  t.equal((await answer()).created.length, 1);
-  const consent = (nonce: bigint) => ({ quoteIds: [quoteId], nonce, deadline: Math.floor(Date.now() / 1000) + 300 });
-  await client.rest.withdrawQuotes(await signWithdrawal(account, '421613', consent(1n)));
+  const { created } = await answer();
+  if (created.length !== 1) throw new Error('the quote is not published');
+  const deadline = Math.floor(Date.now() / 1000) + 300;
+  const consent = { quoteIds: [quoteId], nonce: BigInt(quoteId), deadline };
+  await client.rest.withdrawQuotes(await signWithdrawal(account, '421613', consent));
+  return quoteId;
+}
+
+t.test('a withdrawn quote of an earlier run counts, since it may be filled, and close cancels it', async (t) => {
+  const pool = quoted(1800n);
+  const quoteId = await postHidden(pool);
   const { manager, events } = managed(t);
-  manager.setTarget(pool, null);
+  const { price, size } = terms;
+  manager.setTarget(pool, { ask: { price, size: 2n * size } });
   await manager.start();
-  await client.rest.restoreQuotes(await signRestore(account, '421613', consent(2n)));
+  await until(() => events.some(({ type }) => type === 'POSTED'));
+  t.equal(manager.exposure(pool, 'ask'), 2n * size);
+  const posted = events.flatMap((event) => (event.type === 'POSTED' ? [event.quote.size] : []));
+  t.strictSame(posted, [size], 'what the hidden quote leaves of the target');
+  await manager.close();
+  const cancelled = events.flatMap((event) => (event.type === 'CANCELLED' ? event.quoteIds : []));
+  t.ok(cancelled.includes(quoteId));
+  t.equal(cancelled.length, 2);
+});
+
+t.test('a withdrawn quote belongs to a manager whose target for its pool comes later', async (t) => {
+  const pool = quoted(1600n);
+  const quoteId = await postHidden(pool);
+  const { manager, events } = managed(t);
+  await manager.start();
+  manager.setTarget(pool, null);
   await untilCancelled(events, quoteId);
 });
 

@@ -70,10 +70,16 @@ export class QuoteManager {
   #shallActAgain = false;
   /** Events were missed: what the book does not show may have been filled. */
   #hasMissed = false;
+  /** Grows when hidden quotes may have come: with pools, and with missed events. */
+  #hiddenChange = 1;
+  /** The ledger has the hidden quotes as of this `#hiddenChange`; without the newest nothing is posted. */
+  #hiddenAdopted = 0;
   #pausedUntilMs = 0;
   /** Seconds of the newest block: ahead of this machine's clock on a chain whose time was moved. */
   #headSeconds = 0;
   #head = 0;
+  /** Before the first look at the chain, quotes that have ended are in the ledger. */
+  #hasLooked = false;
   #stopTimers: StopTimer[] = [];
   #isSoon = false;
   #isOver = false;
@@ -97,6 +103,7 @@ export class QuoteManager {
   setTarget(pool: QuotedPool, target: QuoteTarget | null): void {
     const poolAddress = pool.poolAddress.toLowerCase() as Hex;
     this.#desk.target(poolAddress, target);
+    if (!this.#pools.has(poolAddress)) this.#hiddenChange += 1;
     this.#pools.set(poolAddress, { ...pool, poolAddress });
     if (this.#own?.state === 'LIVE') this.#adopt();
     this.#actSoon();
@@ -117,14 +124,14 @@ export class QuoteManager {
     this.#rfqs = rfqs;
     own.onSnapshot(() => {
       this.#hasMissed = true;
+      this.#hiddenChange += 1;
       this.#adopt();
     });
     own.onState(() => this.#actSoon());
     own.onEvent((event) => this.#take(event));
     rfqs.onRfq((rfq) => this.#request(rfq));
     await Promise.all([own.whenLive(), rfqs.whenLive()]);
-    const { invalidQuotes } = await client.rest.ordersOf(trader.address);
-    for (const { quote } of invalidQuotes) this.#found(quote);
+    await this.#adoptHidden();
     await this.#lookOnce();
     this.#lookAgain();
     this.#actSoon();
@@ -189,6 +196,23 @@ export class QuoteManager {
   /** The book shows quotes that this program has not posted: of an earlier run, or of another program. */
   #adopt(): void {
     for (const quote of this.#ownBook()) this.#found(quote);
+  }
+
+  /** The book does not show quotes without funds and withdrawn ones. Both may be filled. */
+  async #adoptHidden(): Promise<void> {
+    const change = this.#hiddenChange;
+    if (this.#hiddenAdopted === change) return;
+    const { client, trader } = this.#options;
+    const provider = trader.address;
+    const { invalidQuotes } = await client.rest.ordersOf(provider);
+    for (const { quote } of invalidQuotes) this.#found(quote);
+    for (let cursor: Hex | null | undefined; cursor !== null;) {
+      const query = { provider, limit: 1_000, ...(cursor !== undefined && { cursor }) };
+      const { quotes, next } = await client.rest.withdrawnQuotes(query);
+      for (const quote of quotes) this.#found(quote);
+      cursor = next;
+    }
+    this.#hiddenAdopted = change;
   }
 
   *#ownBook(): Generator<OrderbookQuote, undefined> {
@@ -262,8 +286,10 @@ export class QuoteManager {
         this.#posted.delete(quoteId);
         this.#cancelled.delete(quoteId);
       }
+      this.#hasLooked = true;
       // A reorg took back what cancelled it.
       for (const { quoteId, isCancelling } of ledger.all()) if (!isCancelling) this.#cancelled.delete(quoteId);
+      if (this.#own?.state === 'LIVE') await this.#adoptHidden();
     } catch (error) {
       this.#events.emit({ type: 'TROUBLE', during: 'LOOK', error });
     }
@@ -271,14 +297,15 @@ export class QuoteManager {
 
   async #act(): Promise<void> {
     this.#shallActAgain = true;
-    if (this.#isActing || this.#isOver) return;
+    if (this.#isActing || this.#isOver || !this.#hasLooked) return;
     this.#isActing = true;
     try {
       while (this.#shallActAgain) {
         this.#shallActAgain = false;
         const nowMs = this.#clock.wallMs();
         // Without its book a maker does not know what it offers.
-        const mayPost = this.#own?.state === 'LIVE' && nowMs >= this.#pausedUntilMs && this.#head > 0;
+        const knowsAll = this.#own?.state === 'LIVE' && this.#hiddenAdopted === this.#hiddenChange;
+        const mayPost = knowsAll && nowMs >= this.#pausedUntilMs;
         const quotes = mayPost ? Math.min(this.#budget.available(nowMs), QUOTES_PER_REQUEST) : 0;
         const { offers, reposts, cancels } = this.#desk.decide({ nowSeconds: this.#nowSeconds(), quotes });
         for (const [poolAddress, quoteIds] of cancels) this.#cancel(poolAddress, quoteIds);
