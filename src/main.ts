@@ -251,9 +251,9 @@ async function serveEngine(context: ProcessContext, deployment: Deployment): Pro
     metrics,
     version: PACKAGE_VERSION,
     stopping,
-    onStandby: () => {
+    async onStandby() {
       manager?.ready(() => true);
-      if (readyFile !== null) void writeWhole(readyFile, `${JSON.stringify({ pid: process.pid })}\n`);
+      if (readyFile !== null) await writeWhole(readyFile, `${JSON.stringify({ pid: process.pid })}\n`);
     },
     onFault: (error) => failStop(logger, error, 'engine'),
   });

@@ -47,8 +47,8 @@ export interface EngineProcessOptions extends Pick<CoreOptions, 'profile' | 'rpc
   /** The process has to end. */
   readonly onFault: (error: unknown) => void;
   readonly stopping: Promise<unknown>;
-  /** It follows the log. */
-  readonly onStandby: () => void;
+  /** It follows the log. A rejection ends the engine. */
+  readonly onStandby: () => Promise<void> | void;
 }
 
 /** An engine of a cluster: follows the log as a standby until it leads, and leads until the process ends. */
@@ -103,7 +103,7 @@ export async function runEngine(options: EngineProcessOptions): Promise<void> {
   try {
     await log.catchUp();
     logger.info({ member, index: log.engine.index, term: log.at.term }, 'standby ready');
-    options.onStandby();
+    await options.onStandby();
     led = await waitToLead({
       store: await openLeaseStore(cluster, limits.clusterLeaseMs),
       member,

@@ -18,7 +18,7 @@ t.test('an engine that fails at its start leaves nothing open', async (t) => {
   const settings = settingsOf({}, t.testdir());
   const profile = await profileNamed('arbitrum', () => Promise.reject(new Error('it is built in')));
   const rpc = httpRpc(['http://127.0.0.1:1']);
-  const run = (onStandby: () => void, stopping: Promise<unknown>) =>
+  const run = (onStandby: () => Promise<void> | void, stopping: Promise<unknown>) =>
     runEngine({
       settings,
       profile,
@@ -36,12 +36,7 @@ t.test('an engine that fails at its start leaves nothing open', async (t) => {
       onStandby,
     });
   const fault = new Error('the file cannot be written');
-  const failing = run(
-    () => {
-      throw fault;
-    },
-    new Promise(() => undefined),
-  );
+  const failing = run(() => Promise.reject(fault), new Promise(() => undefined));
   await t.rejects(failing, fault);
   t.strictSame(await callRoll(cluster, ROLL_MS), [], 'it answers no roll call');
   await t.resolves(
