@@ -3,6 +3,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
+import { Kvm } from '@nats-io/kv';
 import { nkeys } from '@nats-io/transport-node';
 import t from 'tap';
 import { ClusterKeyFiles } from '../../src/cluster/kept-values.js';
@@ -22,49 +23,68 @@ const authorization = conf
 const TERM = { member: 'm', nonce: 'n', epoch: '0011223344556677', reorgDepth: 1, identity: {}, fileFormat: 3 };
 const nothing = { index: 0, seq: 0, group: 0, chain: Buffer.alloc(32) };
 
-t.test('with the shipped nats.conf a gateway reads the log and the keys, and can write neither', async (t) => {
+t.test('the users of the shipped nats.conf', async (t) => {
   const servers = await natsServers(t, { servers: 1, conf: authorization });
   const as = (user: string, password: string) =>
     connectTo(t, servers, { user, password, deployment: 'local', unsafe: true, callMs: 1_000 });
   const engine = await as('engine', 'of-engines');
   const stream = await openLogStream(engine);
-  t.equal(await stream.appendTerm(TERM, nothing, 0), 1, 'an engine can');
-  const ofEngine = await ClusterKeyFiles.open(engine);
-  await t.rejects(
-    ofEngine.update('keys.json', () => 'mine'),
-    'and makes no keys',
-  );
-  t.equal(await ofEngine.update('proofs.json', () => 'proofs'), 'proofs', 'it notes what keys have proven');
-  t.equal(await ofEngine.update('self-keys.json', () => 'self'), 'self', 'and keys that sign-ins create');
-  const admin = await ClusterKeyFiles.open(await as('admin', 'of-admins'));
-  t.equal(await admin.update('keys.json', () => 'keys'), 'keys');
-
-  const gateway = await as('gateway', 'of-gateways');
-  const read = new NatsLogStream(gateway);
-  t.match(await read.get(1), { type: 'TERM', content: TERM });
-  t.match(await read.read(1, 10), [{ type: 'TERM' }]);
-  t.equal(await read.lastSequence(), 1);
-  const keys = await ClusterKeyFiles.attach(gateway);
-  t.equal(await keys.read('keys.json'), 'keys');
-  await t.rejects(
-    keys.update('keys.json', () => 'other'),
-    'no keys of its own',
-  );
+  await stream.appendTerm(TERM, nothing, 0);
   const epoch = Buffer.from(TERM.epoch, 'hex');
-  const ofLeader = await SnapshotStore.open(engine);
-  await ofLeader.put(epoch, { seq: 1, term: 1, point: nothing }, Buffer.from('state'), 2);
-  const snapshots = await SnapshotStore.attach(gateway);
-  if (snapshots === null) throw new Error('the gateway finds no store');
-  t.match(await snapshots.list(epoch), [{ name: 'snapshot-0', at: { seq: 1, term: 1 } }]);
-  await t.rejects(snapshots.read('snapshot-0'), { code: 'DAMAGED' }, 'it reads what is there');
-  await t.rejects(snapshots.put(epoch, { seq: 1, term: 1, point: nothing }, Buffer.from('forged'), 2));
+  await (await SnapshotStore.open(engine)).put(epoch, { seq: 1, term: 1, point: nothing }, Buffer.from('state'), 2);
+  const admin = await ClusterKeyFiles.open(await as('admin', 'of-admins'));
+  await admin.update('keys.json', () => 'keys');
+  const gateway = await as('gateway', 'of-gateways');
 
-  await t.rejects(read.appendTerm({ ...TERM, nonce: 'forged' }, nothing, 1), /permission|timeout/i);
-  await t.rejects(gateway.js.publish('$KV.QB_local_LEASE.leader', 'me', { timeout: 1_000 }));
-  await t.rejects(gateway.js.publish('$KV.QB_local_STATE.term', '9', { timeout: 1_000 }));
-  await t.rejects(gateway.jsm.streams.delete(gateway.names.stream));
-  t.equal(await stream.lastSequence(), 1, 'nothing of it is in the log');
-  await t.rejects(as('gateway', 'wrong'), { code: 'UNREACHABLE' });
+  await t.test('an engine notes what keys have proven and what sign-ins create, and makes no other keys', async (t) => {
+    const keys = await ClusterKeyFiles.open(engine);
+    t.equal(await keys.update('proofs.json', () => 'proofs'), 'proofs');
+    t.equal(await keys.update('self-keys.json', () => 'self'), 'self');
+    await t.rejects(keys.update('keys.json', () => 'mine'));
+    t.equal(await admin.read('keys.json'), 'keys');
+  });
+
+  await t.test('a gateway reads the log, and can neither write nor delete it', async (t) => {
+    const read = new NatsLogStream(gateway);
+    t.match(await read.get(1), { type: 'TERM', content: TERM });
+    t.match(await read.read(1, 10), [{ type: 'TERM' }]);
+    t.equal(await read.lastSequence(), 1);
+    await t.rejects(read.appendTerm({ ...TERM, nonce: 'forged' }, nothing, 1), /permission|timeout/i);
+    await t.rejects(gateway.jsm.streams.delete(gateway.names.stream));
+    t.equal(await stream.lastSequence(), 1, 'nothing of it is in the log');
+  });
+
+  await t.test('a gateway reads the keys, and can write none', async (t) => {
+    const keys = await ClusterKeyFiles.attach(gateway);
+    t.equal(await keys.read('keys.json'), 'keys');
+    await t.rejects(keys.update('keys.json', () => 'other'));
+    t.equal(await admin.read('keys.json'), 'keys');
+  });
+
+  await t.test('a gateway reads the snapshots, and can write none', async (t) => {
+    const snapshots = await SnapshotStore.attach(gateway);
+    if (snapshots === null) throw new Error('the gateway finds no store');
+    t.match(await snapshots.list(epoch), [{ name: 'snapshot-0', at: { seq: 1, term: 1 } }]);
+    await t.rejects(snapshots.read('snapshot-0'), { code: 'DAMAGED' }, 'it reads what is there');
+    await t.rejects(snapshots.put(epoch, { seq: 2, term: 1, point: nothing }, Buffer.from('forged'), 2));
+    t.match(await snapshots.list(epoch), [{ name: 'snapshot-0', at: { seq: 1, term: 1 } }]);
+  });
+
+  for (const [what, bucket, key] of [
+    ['the lease', engine.names.leaseBucket, 'leader'],
+    ['the state', engine.names.stateBucket, 'term'],
+  ] as const) {
+    await t.test(`an engine writes ${what}, and a gateway cannot`, async (t) => {
+      const ofEngine = await new Kvm(engine.js).create(bucket);
+      await ofEngine.put(key, 'of the engine');
+      await t.rejects(gateway.js.publish(`$KV.${bucket}.${key}`, 'forged', { timeout: 1_000 }));
+      t.equal((await ofEngine.get(key))?.string(), 'of the engine');
+    });
+  }
+
+  await t.test('a wrong password opens no connection', async (t) => {
+    await t.rejects(as('gateway', 'wrong'), { code: 'UNREACHABLE' });
+  });
 });
 
 t.test(
