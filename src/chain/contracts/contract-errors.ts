@@ -1,25 +1,37 @@
-import { type Abi, decodeErrorResult } from 'viem';
+import { decodeErrorResult, parseAbiItem, toFunctionSelector } from 'viem';
+import { formatAbiItem } from 'viem/utils';
 import type { Hex } from '../../engine/quote.js';
 import { RpcError, RpcUnreachable } from '../rpc/rpc-errors.js';
 import { ChainAnswerError } from '../rpc/rpc-response.js';
 import { contractErrorsAbi } from './abi.js';
 
+const ERROR_STRING = parseAbiItem('error Error(string)');
+const PANIC = parseAbiItem('error Panic(uint256)');
+const SELECTOR_DIGITS = '0x12345678'.length;
+
+/** Names by selectors: viem hashes the whole ABI for each revert, and strangers can cause reverts by the thousand. */
+const NAMES: ReadonlyMap<string, string> = new Map(
+  [...contractErrorsAbi, ERROR_STRING, PANIC].map((error) => [toFunctionSelector(formatAbiItem(error)), error.name]),
+);
+
 /** Name of the error that a contract reverted with; null when it has none that is known. */
 export function revertName(data: Hex): string | null {
-  try {
-    return decodeErrorResult({ abi: contractErrorsAbi, data }).errorName;
-  } catch {
-    return null;
-  }
+  return NAMES.get(data.slice(0, SELECTOR_DIGITS)) ?? null;
 }
 
 /** A revert in words: its name, or Solidity's own text (`require` with a message), or that it said nothing. */
 export function revertText(data: Hex): string {
+  if (data === '0x') return 'Reverted without a reason';
+  const name = revertName(data) ?? `Reverted with the unknown error ${data.slice(0, SELECTOR_DIGITS)}`;
+  return name === ERROR_STRING.name ? (requireText(data) ?? name) : name;
+}
+
+/** Null where it is not of its form. */
+function requireText(data: Hex): string | null {
   try {
-    const { errorName, args = [] } = decodeErrorResult<Abi>({ abi: contractErrorsAbi, data });
-    return errorName === 'Error' ? String(args[0]) : errorName;
+    return decodeErrorResult({ abi: [ERROR_STRING], data }).args[0];
   } catch {
-    return data === '0x' ? 'Reverted without a reason' : `Reverted with the unknown error ${data.slice(0, 10)}`;
+    return null;
   }
 }
 
