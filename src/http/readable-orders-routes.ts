@@ -42,6 +42,16 @@ export interface ReadableOrdersParts {
   readonly limits: { readonly queryPairs: number; readonly schemaErrors: number; readonly rowsPerSlice: number };
 }
 
+/** Orders to write in one answer. */
+interface OrderListing {
+  /** Most orders that the answer has. */
+  readonly rows: number;
+  /** Charged for finding them. */
+  readonly rowsRead: number;
+  readonly find: () => readonly Order[];
+  readonly textOf: (order: Shown) => string;
+}
+
 /** GET /orderbook/quotes, GET /orderbook/orders and GET /account/orders: the book in the containerized API's form. */
 export function readableOrdersRoutes(parts: ReadableOrdersParts): Route[] {
   const { book, readable, symbols, takers, answers, limits } = parts;
@@ -74,33 +84,36 @@ export function readableOrdersRoutes(parts: ReadableOrdersParts): Route[] {
         quotesRequest: query.value,
       });
     }
-    const found = book.cover({
+    const target = {
       poolAddress,
       size: readAmount(query.value.size),
       side,
       ...(provider && { provider: lower(provider) }),
       ...(taker && { taker: lower(taker) }),
-    });
-    const body = `[${found.map(quoteText).join(',')}]`;
-    await book.whenDurable();
-    return json(body);
+    };
+    const find = (): readonly Order[] => book.cover(target);
+    // Finding the best orders reads no others.
+    return write(request, caller, { rows: find().length, rowsRead: 0, find, textOf: quoteText });
   }
 
-  /** Many orders are written in slices, when the key's large answers before them are made. */
   function list(
     request: NetRequest,
     caller: Caller,
     filter: OrdersQuery,
     isInvalid: boolean,
   ): NetResponse | Promise<NetResponse> {
-    const textOf = isInvalid ? invalidText : quoteText;
-    // As they stand now: orders change while a long list is written.
-    const find = (): Shown[] => {
+    const find = (): Order[] => {
       const { valid, invalid } = book.orders(filter);
-      const shown = (isInvalid ? invalid : valid).filter(({ quote }) => takers.maySeeQuote(caller, quote));
-      return shown.map(({ quote, fillableSize, reason }) => ({ quote, fillableSize, reason }));
+      return (isInvalid ? invalid : valid).filter(({ quote }) => takers.maySeeQuote(caller, quote));
     };
     const rows = book.candidates(filter);
+    const textOf = isInvalid ? invalidText : quoteText;
+    return write(request, caller, { rows, rowsRead: rowsChargedForReading(rows), find, textOf });
+  }
+
+  /** Many orders are written in slices, when the key's large answers before them are made. */
+  function write(request: NetRequest, caller: Caller, listing: OrderListing): NetResponse | Promise<NetResponse> {
+    const { rows, rowsRead, find, textOf } = listing;
     const pending = book.whenDurable();
     if (rows < limits.rowsPerSlice) {
       const answer = json(`[${find().map(textOf).join(',')}]`);
@@ -108,8 +121,9 @@ export function readableOrdersRoutes(parts: ReadableOrdersParts): Route[] {
     }
     return largeAnswer(answers, request, caller, async (work) => {
       const durable = book.whenDurable();
-      const shown = find();
-      work.charge(rowsChargedForReading(rows), 0);
+      // As they stand now: orders change while a long list is written.
+      const shown = find().map(({ quote, fillableSize, reason }) => ({ quote, fillableSize, reason }));
+      work.charge(rowsRead, 0);
       let body = '';
       for (let start = 0; start < shown.length; start += limits.rowsPerSlice) {
         const slice = shown.slice(start, start + limits.rowsPerSlice);

@@ -173,6 +173,32 @@ t.test('a long list is written in slices, each charged, and shows the orders as 
   );
 });
 
+const OPTION = 'base=WETH&quote=USDC&expiration=24NOV23&strike=1800&type=C';
+
+t.test(
+  'a long list of the best quotes is written in slices, each charged, and shows the quotes as they were',
+  async (t) => {
+    const { others, charged, apply, read } = served({ rowsPerSlice: 2 });
+    for (const n of [1, 2, 3, 4, 5]) apply(enter(sampleQuote({ n, size: 10n * CONTRACT })));
+    let turns = 0;
+    others.turn = () => {
+      const origin = originAt(60 + turns++);
+      const position = at('settlement', origin.blockNumber);
+      apply({ type: 'FILL_QUOTE', quoteId: quoteIdOf(5), size: CONTRACT, origin, position });
+    };
+    const text = await read(`/orderbook/quotes?${OPTION}&side=ask&size=50`);
+    t.match(
+      JSON.parse(text),
+      [1, 2, 3, 4, 5].map((n) => ({ quoteId: quoteIdOf(n), remainingSize: 10 })),
+    );
+    t.equal(turns, 3);
+    t.strictSame(
+      charged.map(([rows]) => rows).filter((rows) => rows > 0),
+      [2, 2, 1],
+    );
+  },
+);
+
 const keyOf = (rest: Omit<Caller, 'id' | 'tier'> = {}): Caller => ({ id: 'viewer', tier: 'paid', ...rest });
 const viewers = {
   operator: keyOf({ scopes: ['operator'] }),

@@ -9,6 +9,7 @@ import { lockFile } from '../../src/persistence/disk/file-lock.js';
 import { systemClock, systemRandom } from '../../src/system/clock.js';
 import { ONE, signQuote, type WireQuote } from '../e2e/maker.js';
 import { RestClient } from '../e2e/rest-client.js';
+import { optionOf, queryOf } from '../e2e/wire-option.js';
 import { type Bearable, isLong, Siege } from '../faults/siege.js';
 import type { CostlyAnswers, CostlyTask } from './costly-clients.js';
 
@@ -61,6 +62,7 @@ await t.test('a free key that sends the most expensive requests within its limit
       `/orders?chainId=${chainId}&${ofPool}`,
       '/events?channel=QUOTES&fromSeq=0',
       `/quotes?chainId=${chainId}&${ofPool}&side=ask&size=${1_000_000n * ONE}`,
+      `/orderbook/quotes?${queryOf(optionOf(chain, pool), { side: 'ask', size: '1000000' })}`,
       `/events?channel=ORDERBOOK&fromSeq=0&${ofPool}`,
       `/tickers?chainId=${chainId}`,
       `/events?channel=ORDERBOOK&${anew}&${ofPool}`,
