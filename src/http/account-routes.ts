@@ -1,6 +1,6 @@
 import type { Hex } from '../engine/quote.js';
 import type { NetRequest, NetResponse } from '../net/net.js';
-import { AccountQuery, WalletQuery } from '../wire/account.js';
+import { AccountQuery, type ChainRead, type OptionBalance, type TokenBalance, WalletQuery } from '../wire/account.js';
 import { formatDecimal, onChain } from '../wire/primitives.js';
 import { parseQuery } from '../wire/query.js';
 import { compile } from '../wire/validation.js';
@@ -8,30 +8,14 @@ import { readQuery } from './parse.js';
 import { chainUnreachable, json, noWallet, refuse, wrongChain } from './responses.js';
 import type { Route } from './router.js';
 
-type Read<T> = { readonly type: 'READ'; readonly value: T } | { readonly type: 'CHAIN_UNREACHABLE' };
-
-type TokenBalance =
-  | { readonly symbol: string; readonly address: Hex; readonly units: bigint; readonly decimals: number }
-  /** The token did not answer. */
-  | { readonly symbol: string; readonly reason: string };
-
-interface OptionBalance {
-  readonly poolAddress: Hex;
-  readonly name: string;
-  /** 1e-18 contracts. */
-  readonly amount: bigint;
-  readonly exposure: 'SHORT' | 'LONG';
-  readonly isOpen: boolean;
-}
-
 /** Queries of accounts' holdings on the settlement chain. */
 export interface AccountQueries {
   /** Every token of the chain, in the order of its table. */
-  collateral(wallet: Hex): Promise<Read<readonly TokenBalance[]>>;
+  collateral(wallet: Hex): Promise<ChainRead<readonly TokenBalance[]>>;
   /** Wei. */
-  native(wallet: Hex): Promise<Read<bigint>>;
+  native(wallet: Hex): Promise<ChainRead<bigint>>;
   /** Positions above 0. */
-  options(wallet: Hex): Promise<Read<readonly OptionBalance[]>>;
+  options(wallet: Hex): Promise<ChainRead<readonly OptionBalance[]>>;
 }
 
 export interface AccountRouteParts {

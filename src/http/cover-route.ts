@@ -3,7 +3,7 @@ import type { Hex } from '../engine/quote.js';
 import type { Cover, CoverLeg } from '../feed/cover.js';
 import type { CoverRequest } from '../feed/filters.js';
 import type { NetRequest, NetResponse } from '../net/net.js';
-import { CoverQuery, type CoverTerms } from '../wire/orderbook.js';
+import { type CoverPlan, CoverQuery, type CoverTerms, type FillCosts } from '../wire/orderbook.js';
 import { onChain } from '../wire/primitives.js';
 import type { QuoteJson } from '../wire/quote-json.js';
 import { compile } from '../wire/validation.js';
@@ -22,31 +22,8 @@ export interface CoverQueries {
   poolNamed(instrument: string): Hex | null;
 }
 
-interface Call {
-  readonly to: Hex;
-  readonly data: Hex;
-}
-
-/** Costs of filling: amounts in the smallest units of the collateral token. */
-export interface FillPlanView {
-  readonly legs: readonly {
-    readonly premium: bigint;
-    readonly fee: bigint;
-    readonly collateral: bigint;
-    readonly pays: bigint;
-    readonly call: Call;
-  }[];
-  readonly approval: {
-    readonly token: Hex;
-    readonly decimals: number;
-    readonly spender: Hex;
-    readonly amount: bigint;
-  } | null;
-  readonly bundle: Call | null;
-}
-
 export interface FillPlanner {
-  plan(parts: readonly CoverLeg[], taker: Hex | null): Promise<FillPlanView | 'CHAIN_UNREACHABLE' | 'FAILED'>;
+  plan(parts: readonly CoverLeg[], taker: Hex | null): Promise<CoverPlan | 'CHAIN_UNREACHABLE' | 'FAILED'>;
 }
 
 export interface CoverRouteParts {
@@ -100,7 +77,7 @@ export function coverRoute({ covers, plans, quoteJson, takers, chainId, limits }
   return { method: 'GET', path: '/quotes/cover', needsKey: true, handle };
 }
 
-function legJson(leg: CoverLeg | undefined, terms: FillPlanView['legs'][number], quoteJson: QuoteJson): string {
+function legJson(leg: CoverLeg | undefined, terms: FillCosts, quoteJson: QuoteJson): string {
   if (leg === undefined) throw new Error('a plan has the legs of its cover');
   const { premium, fee, collateral, pays, call } = terms;
   const head = {

@@ -3,6 +3,7 @@ import type { NetRequest, NetResponse } from '../net/net.js';
 import type { GasRefusal } from '../quota/gas-budget.js';
 import { parseExpiration } from '../wire/expiration.js';
 import {
+  type DeployedItem,
   type InstrumentJson,
   NoQuery,
   type Option,
@@ -12,6 +13,7 @@ import {
   postPoolsBody,
   readOption,
   settleBody,
+  type SettledItem,
   type SettleResponse,
 } from '../wire/options.js';
 import { formatDecimal } from '../wire/primitives.js';
@@ -28,10 +30,6 @@ export interface PoolQueries {
   /** Null when all that can be read is durable; else wait before telling anyone. */
   whenDurable(): Promise<void> | null;
 }
-
-export type DeployedItem =
-  | { readonly type: 'CREATED' | 'EXISTED'; readonly poolAddress: Hex }
-  | { readonly type: 'FAILED'; readonly reason: string };
 
 export interface PoolDeployments {
   /** Why no pool can be deployed and listed just now; null when one can. */
@@ -126,8 +124,6 @@ function instrumentJson({ instrument, pool }: ReturnType<PoolQueries['instrument
     strike: formatDecimal(strike, 18),
   };
 }
-
-export type SettledItem = { readonly type: 'SETTLED' } | { readonly type: 'FAILED'; readonly reason: string };
 
 export interface Settlements {
   /** Why nothing can be sent just now: what a wallet means to send is written down before. Null when it can. */

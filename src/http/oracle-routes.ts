@@ -1,6 +1,13 @@
 import type { NetRequest, NetResponse } from '../net/net.js';
 import { expirationRefusal, listMaturities, parseExpiration } from '../wire/expiration.js';
-import { ivQuery, listStrikes, spotQuery, strikesCheck } from '../wire/oracles.js';
+import {
+  ivQuery,
+  listStrikes,
+  type OraclePrice,
+  spotQuery,
+  strikesCheck,
+  type VolatilityAnswer,
+} from '../wire/oracles.js';
 import { formatDecimal, parseDecimal } from '../wire/primitives.js';
 import { NoQuery } from '../wire/options.js';
 import { parseQuery } from '../wire/query.js';
@@ -9,25 +16,12 @@ import { readQuery } from './parse.js';
 import { BAD_EXPIRATION, chainUnreachable, json, refuse } from './responses.js';
 import type { Route } from './router.js';
 
-/** Prices in 1e-18, or why the oracle gives no price. */
-type Price =
-  { readonly type: 'PRICED'; readonly price: bigint } | { readonly type: 'UNSUPPORTED' } | { readonly type: 'FAILED' };
-
 /** The protocol's oracles, by the tokens' symbols. */
 export interface OracleQueries {
   /** US dollars per token, in the order of `symbols`. */
-  dollarPrices(symbols: readonly string[]): Promise<readonly Price[]>;
+  dollarPrices(symbols: readonly string[]): Promise<readonly OraclePrice[]>;
   /** Volatilities a year in 1e-18, in the order of `strikes`; `seconds`: until the options mature. */
-  volatilities(
-    symbol: string,
-    spot: bigint,
-    strikes: readonly bigint[],
-    seconds: number,
-  ): Promise<
-    | { readonly type: 'GIVEN'; readonly volatilities: readonly bigint[] }
-    | { readonly type: 'FAILED' }
-    | { readonly type: 'NO_ORACLE' }
-  >;
+  volatilities(symbol: string, spot: bigint, strikes: readonly bigint[], seconds: number): Promise<VolatilityAnswer>;
 }
 
 export interface OracleRouteParts {

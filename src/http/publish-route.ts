@@ -1,8 +1,15 @@
-import type { Hex, Order, PoolKey, SignedQuote } from '../engine/quote.js';
 import type { NetRequest, NetResponse } from '../net/net.js';
 import type { GasRefusal } from '../quota/gas-budget.js';
 import type { delayCode } from '../wire/error-codes.js';
-import { type DryRunResult, type PostedQuoteJson, postQuotesBody, PostQuotesQuery } from '../wire/orderbook.js';
+import {
+  type DryRunResult,
+  type PostedQuoteJson,
+  postQuotesBody,
+  PostQuotesQuery,
+  type PublishAnswer,
+  type PublishedItem,
+  type QuoteToPublish,
+} from '../wire/orderbook.js';
 import { onChain } from '../wire/primitives.js';
 import type { QuoteJson } from '../wire/quote-json.js';
 import { PUBLICATION_UNCONFIRMED } from '../wire/unconfirmed.js';
@@ -11,22 +18,7 @@ import { lower, readJson, readQuery } from './parse.js';
 import { chainUnreachable, gasRefused, json, rateLimited, refuse, unavailable, wrongChain } from './responses.js';
 import type { Caller, Route } from './router.js';
 
-/** A posted quote as the service works with it: numbers read, letters lower. */
-export interface QuoteToPublish extends Omit<SignedQuote, 'pool'> {
-  readonly poolKey: PoolKey;
-}
-
-export type PublishedItem =
-  | { readonly type: 'CREATED' | 'EXISTS'; readonly order: Order; readonly fillableSize: bigint }
-  | { readonly type: 'FAILED'; readonly reason: string };
-
-export type PublishResult =
-  | { readonly type: 'ANSWERED'; readonly items: readonly PublishedItem[] }
-  | { readonly type: 'NOT_CONFIRMED'; readonly pending: readonly Hex[] }
-  | { readonly type: 'NO_GAS_MONEY'; readonly wallet: Hex }
-  | GasRefusal
-  | { readonly type: 'QUEUE_FULL' }
-  | { readonly type: 'CHAIN_UNREACHABLE' };
+export type PublishResult = PublishAnswer | GasRefusal;
 
 /** The result of a dry run for one quote. */
 export interface DryRunItem extends Omit<DryRunResult['quotes'][number], 'reasons'> {

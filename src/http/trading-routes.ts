@@ -3,28 +3,34 @@ import { type Hex, type PoolKey, type SignedQuote, ZERO_ADDRESS } from '../engin
 import type { NetRequest, NetResponse } from '../net/net.js';
 import type { GasRefusal } from '../quota/gas-budget.js';
 import type { TokenCapRefusal } from '../quota/token-caps.js';
-import { NoQuery, type OptionTerms, readAmount, readOption } from '../wire/options.js';
+import { NoQuery, readAmount, readOption, type TokenAmount } from '../wire/options.js';
+import type { PublishedItem } from '../wire/orderbook.js';
 import { formatDecimal } from '../wire/primitives.js';
 import type { ReadableJson } from '../wire/readable.js';
 import {
+  type ApprovalAnswer,
+  type ApprovalRequest,
   approvalsBody,
+  type CancelAnswer,
+  type CancelItem,
   cancelQuotesBody,
+  type FillAnswer,
   fillQuotesBody,
-  newQuotesBody,
+  type FillRequest,
+  type NewQuote,
   type NewQuoteJson,
+  newQuotesBody,
   readQuoteId,
+  type SigningResult,
+  type Traded,
+  type VaultOrder,
+  type VaultTradeAnswer,
   vaultTradeBody,
 } from '../wire/trading.js';
 import { TRANSACTION_UNCONFIRMED } from '../wire/unconfirmed.js';
 import { compile } from '../wire/validation.js';
 import { lower, readAmounts, readQuery } from './parse.js';
-import {
-  notPublished,
-  type PublishedItem,
-  publishingRefused,
-  type QuotePublishing,
-  quotesRefused,
-} from './publish-route.js';
+import { notPublished, publishingRefused, type QuotePublishing, quotesRefused } from './publish-route.js';
 import {
   BAD_EXPIRATION,
   chainUnreachable,
@@ -36,38 +42,6 @@ import {
   unavailable,
 } from './responses.js';
 import type { Caller, Route, RouteHandler } from './router.js';
-import type { VaultRefusalCode } from './vault-routes.js';
-
-/** Nothing was sent. */
-type NotNow = { readonly type: 'CHAIN_UNREACHABLE' } | GasRefusal;
-
-/** The outcome of one quote. PENDING: its transaction was sent, and may still be mined. OMITTED: it is not in the book. */
-export interface TradedItem {
-  readonly type: 'DONE' | 'FAILED' | 'PENDING' | 'OMITTED';
-}
-
-interface Traded {
-  readonly type: 'ANSWERED';
-  readonly items: readonly TradedItem[];
-}
-
-interface Amount {
-  readonly units: bigint;
-  readonly decimals: number;
-}
-
-/** An order that the operator offers. Amounts in 1e-18. */
-export interface QuoteTerms extends OptionTerms {
-  readonly isBuy: boolean;
-  readonly size: bigint;
-  readonly price: bigint;
-  /** From now on. */
-  readonly lifeSeconds: number;
-  readonly taker: Hex;
-}
-
-type VaultTradeRefusalCode = VaultRefusalCode | 'invalid_parameter' | 'insufficient_balance' | 'insufficient_allowance';
-type SigningRefusalCode = 'invalid_parameter' | 'invalid_expiration' | 'invalid_pool_key' | 'pool_not_deployed';
 
 /** Actions of the operator's wallet for keys with the scope `operator`. Results are in the order of the request. */
 export interface OperatorTrading {
@@ -75,61 +49,11 @@ export interface OperatorTrading {
   refusal(): string | null;
   /** False: the process that sends has no wallet; absent: it has one. */
   hasWallet?(): boolean;
-  /** `size`: 1e-18 contracts. */
-  fill(
-    caller: Caller,
-    fills: readonly { readonly quoteId: Hex; readonly size: bigint }[],
-  ): Promise<
-    | Traded
-    | { readonly type: 'NO_BALANCES'; readonly tokens: readonly { readonly token: string; readonly reason: string }[] }
-    | { readonly type: 'NOT_ENOUGH'; readonly what: 'collateral' | 'allowance'; readonly symbol: string }
-    | NotNow
-    | TokenCapRefusal
-  >;
-  cancel(caller: Caller, quoteIds: readonly Hex[]): Promise<Traded | NotNow>;
-  /** `amount`: decimal text, or `max`. */
-  approve(
-    caller: Caller,
-    approvals: readonly { readonly symbol: string; readonly amount: string }[],
-  ): Promise<
-    | {
-        readonly type: 'ANSWERED';
-        readonly items: readonly (
-          { readonly type: 'APPROVED' } | { readonly type: 'FAILED'; readonly error: string }
-        )[];
-      }
-    | NotNow
-  >;
-  /** `premiumLimit`: decimal text of whole tokens. */
-  tradeWithVault(
-    caller: Caller,
-    order: OptionTerms & { readonly size: bigint; readonly isBuy: boolean; readonly premiumLimit: string },
-  ): Promise<
-    | {
-        readonly type: 'TRADED';
-        readonly vault: string;
-        readonly txHash: Hex;
-        readonly paid: { readonly quote: Amount; readonly fee: Amount } | null;
-      }
-    | { readonly type: 'REFUSED'; readonly code: VaultTradeRefusalCode; readonly message: string }
-    | { readonly type: 'FAILED' }
-    | { readonly type: 'NOT_CONFIRMED' }
-    | { readonly type: 'WAITED' }
-    | NotNow
-    | TokenCapRefusal
-  >;
-  sign(quotes: readonly QuoteTerms[]): Promise<
-    | { readonly type: 'SIGNED'; readonly quotes: readonly SignedQuote[] }
-    /** The first quote that cannot be signed, by its place; nothing was signed. `poolKey`: where its pool is why. */
-    | {
-        readonly type: 'REFUSED';
-        readonly index: number;
-        readonly code: SigningRefusalCode;
-        readonly message: string;
-        readonly poolKey: PoolKey | null;
-      }
-    | { readonly type: 'CHAIN_UNREACHABLE' }
-  >;
+  fill(caller: Caller, fills: readonly FillRequest[]): Promise<FillAnswer | GasRefusal | TokenCapRefusal>;
+  cancel(caller: Caller, quoteIds: readonly Hex[]): Promise<CancelAnswer | GasRefusal>;
+  approve(caller: Caller, approvals: readonly ApprovalRequest[]): Promise<ApprovalAnswer | GasRefusal>;
+  tradeWithVault(caller: Caller, order: VaultOrder): Promise<VaultTradeAnswer | GasRefusal | TokenCapRefusal>;
+  sign(quotes: readonly NewQuote[]): Promise<SigningResult>;
 }
 
 export interface TradingRouteLimits {
@@ -327,7 +251,7 @@ function tradingWithVault(parts: TradingRouteParts): RouteHandler<Caller> {
   });
 }
 
-const NOTHING_TRADED: Traded = { type: 'ANSWERED', items: [] };
+const NOTHING_TRADED: Traded<never> = { type: 'ANSWERED', items: [] };
 
 const LIST_OF = { DONE: 'success', FAILED: 'failed', OMITTED: 'omitted' } as const;
 
@@ -345,7 +269,7 @@ class IdLists {
    */
   answer(
     request: NetRequest,
-    items: readonly TradedItem[],
+    items: readonly CancelItem[],
     names: readonly ('success' | 'failed' | 'omitted')[],
   ): NetResponse {
     const lists: Record<'success' | 'failed' | 'omitted', string[]> = { success: [], failed: [], omitted: [] };
@@ -364,7 +288,7 @@ class IdLists {
   }
 }
 
-function readTerms({ side, size, price, deadline, taker = ZERO_ADDRESS, ...option }: NewQuoteJson): QuoteTerms {
+function readTerms({ side, size, price, deadline, taker = ZERO_ADDRESS, ...option }: NewQuoteJson): NewQuote {
   return {
     ...readOption(option),
     isBuy: side === 'bid',
@@ -400,6 +324,6 @@ function keyJson({ strike, ...key }: PoolKey): Record<string, unknown> {
   return { base, quote, oracleAdapter, strike: formatDecimal(strike, 18), maturity, isCallPool };
 }
 
-function amountJson({ units, decimals }: Amount): string {
+function amountJson({ units, decimals }: TokenAmount): string {
   return formatDecimal(units, decimals);
 }

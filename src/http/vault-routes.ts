@@ -1,32 +1,17 @@
 import type { Hex, PoolKey } from '../engine/quote.js';
 import type { NetRequest, NetResponse } from '../net/net.js';
 import { readNewExpiration } from '../wire/expiration.js';
-import { type OptionTerms, readAmount, vaultQuoteQuery } from '../wire/options.js';
+import { type OptionTerms, readAmount, type VaultQuote, vaultQuoteQuery, type VaultTrade } from '../wire/options.js';
 import { formatDecimal } from '../wire/primitives.js';
 import { compile } from '../wire/validation.js';
 import { readQuery } from './parse.js';
 import { BAD_EXPIRATION, chainUnreachable, json, noWallet, refuse } from './responses.js';
 import type { Route } from './router.js';
 
-/** `units` of 10^-`decimals` tokens. */
-interface Amount {
-  readonly units: bigint;
-  readonly decimals: number;
-}
-
-export type VaultRefusalCode = 'invalid_expiration' | 'unknown_vault' | 'contract_refused';
-
-export type VaultAnswer =
-  | { readonly type: 'QUOTED'; readonly vault: string; readonly quote: Amount; readonly fee: Amount }
-  | { readonly type: 'REFUSED'; readonly code: VaultRefusalCode; readonly message: string }
-  | { readonly type: 'FAILED' }
-  | { readonly type: 'CHAIN_UNREACHABLE' };
-
 export interface VaultPrices {
   /** False: the process that asks has no wallet; absent: it has one. */
   hasWallet?(): boolean;
-  /** `size`: 1e-18 contracts; `isBuy`: the operator buys. */
-  quote(trade: OptionTerms & { readonly size: bigint; readonly isBuy: boolean }): Promise<VaultAnswer>;
+  quote(trade: VaultTrade): Promise<VaultQuote>;
 }
 
 export interface VaultRouteLimits {
@@ -123,7 +108,7 @@ interface Market {
 
 /** Numbers are written digit by digit, as the contracts have them. `fee` and `takerFee` are two names of one thing. */
 function quoteJson(
-  { vault, quote, fee }: VaultAnswer & { type: 'QUOTED' },
+  { vault, quote, fee }: VaultQuote & { type: 'QUOTED' },
   { expiration, strike, size, direction }: Market,
 ): string {
   const takerFee = formatDecimal(fee.units, fee.decimals);

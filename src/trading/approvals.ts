@@ -8,23 +8,9 @@ import type { GasAccount, Operator } from '../chain/wallet/operator.js';
 import type { Hex } from '../engine/quote.js';
 import type { GasRefusal } from '../quota/gas-budget.js';
 import { MAX_UINT256, parseDecimal } from '../wire/primitives.js';
+import type { ApprovalAnswer, ApprovalItem, ApprovalRequest } from '../wire/trading.js';
 import { TRANSACTION_UNCONFIRMED } from '../wire/unconfirmed.js';
 import { atOnce, type TurnResult, turnOf, type Turns } from './turns.js';
-
-/** The router's new allowance of a token; `amount` is a decimal text of whole tokens, or `max`: all there can be. */
-interface Approval {
-  readonly symbol: string;
-  readonly amount: string;
-}
-
-export type ApprovalItem = { readonly type: 'APPROVED' } | { readonly type: 'FAILED'; readonly error: string };
-
-export type ApprovalResult =
-  /** In the order of the request. */
-  | { readonly type: 'ANSWERED'; readonly items: readonly ApprovalItem[] }
-  | { readonly type: 'CHAIN_UNREACHABLE' }
-  /** Nothing was sent. */
-  | GasRefusal;
 
 /** An approval whose amount the token can have. */
 interface Readable {
@@ -49,7 +35,7 @@ export class CollateralApprovals {
   /**
    * One after the other, also of one token. Each fails alone; nothing is sent where the allowance is as it should be.
    */
-  async approve(approvals: readonly Approval[], gasAccount: GasAccount): Promise<ApprovalResult> {
+  async approve(approvals: readonly ApprovalRequest[], gasAccount: GasAccount): Promise<ApprovalAnswer | GasRefusal> {
     const items: ApprovalItem[] = approvals.map(() => APPROVED);
     const readable = approvals.flatMap(({ symbol, amount }, index) => {
       const token = this.tokenOf(symbol);
@@ -70,7 +56,7 @@ export class CollateralApprovals {
     approvals: readonly Readable[],
     items: ApprovalItem[],
     gasAccount: GasAccount,
-  ): Promise<TurnResult<ApprovalResult>> {
+  ): Promise<TurnResult<ApprovalAnswer | GasRefusal>> {
     const allowances = await this.#allowances([...new Set(approvals.map(({ token }) => token))]);
     const needed = new Set<Readable>();
     for (const approval of approvals) {

@@ -12,41 +12,10 @@ import { type Hex, type Order, type Quote, ZERO_ADDRESS } from '../engine/quote.
 import { GAS_PER_CANCEL, GAS_PER_CANCELLED_QUOTE, type GasRefusal } from '../quota/gas-budget.js';
 import type { TokenCapRefusal, TokenCaps } from '../quota/token-caps.js';
 import { mapLimit } from '../system/timers.js';
+import type { CancelAnswer, CancelItem, FillAnswer, FillRequest, TradeItem } from '../wire/trading.js';
 import { atOnce, type TurnResult, turnOf, type Turns } from './turns.js';
 
-/** A quote to fill; `size` in 1e-18 contracts. */
-export interface FillRequest {
-  /** In lower case, with `0x`. */
-  readonly quoteId: Hex;
-  readonly size: bigint;
-}
-
-/** The outcome of one quote; `reason` is for the text log. */
-export type TradeItem =
-  | { readonly type: 'DONE' }
-  | { readonly type: 'FAILED'; readonly reason: string }
-  /** Its transaction was sent, and may still be mined. */
-  | { readonly type: 'PENDING' };
-
-/** In the order of the request. */
-interface Traded<Item> {
-  readonly type: 'ANSWERED';
-  readonly items: readonly Item[];
-}
-
-export type FillResult =
-  | Traded<TradeItem>
-  /** A token does not tell its balance. Nothing was sent, as in all that follow. */
-  | { readonly type: 'NO_BALANCES'; readonly tokens: readonly { readonly token: string; readonly reason: string }[] }
-  /** The wallet can pay for none of the orders: it has too little, or has not let the router take enough. */
-  | { readonly type: 'NOT_ENOUGH'; readonly what: 'collateral' | 'allowance'; readonly symbol: string }
-  | { readonly type: 'CHAIN_UNREACHABLE' }
-  | GasRefusal
-  | TokenCapRefusal;
-
-export type CancelItem = TradeItem | { readonly type: 'OMITTED' };
-
-export type CancelResult = Traded<CancelItem> | { readonly type: 'CHAIN_UNREACHABLE' } | GasRefusal;
+type FillResult = FillAnswer | GasRefusal | TokenCapRefusal;
 
 export interface OrderTradingParts {
   readonly operator: Pick<Operator, 'address' | 'send' | 'deadline'>;
@@ -123,7 +92,7 @@ export class OrderTrading {
    * Cancels the operator's own quotes, live and invalid ones, with one transaction a pool. Pools record a cancellation
    * under its sender, so the quotes of other makers fail.
    */
-  async cancel(quoteIds: readonly Hex[], gasAccount: GasAccount): Promise<CancelResult> {
+  async cancel(quoteIds: readonly Hex[], gasAccount: GasAccount): Promise<CancelAnswer | GasRefusal> {
     const { operator, orders, turns } = this.parts;
     const own = operator.address.toLowerCase();
     const pools = new Map<Hex, Set<Hex>>();

@@ -6,32 +6,7 @@ import { findPools } from '../chain/follow/pool-addresses.js';
 import type { ChainSeconds, OptionSeries } from '../chain/options/option-series.js';
 import type { Hex, PoolKey, SignedQuote } from '../engine/quote.js';
 import { readNewExpiration } from '../wire/expiration.js';
-import type { OptionTerms } from '../wire/options.js';
-
-/** An order that the operator offers. Amounts in 1e-18. */
-export interface NewQuote extends OptionTerms {
-  readonly isBuy: boolean;
-  readonly size: bigint;
-  readonly price: bigint;
-  /** Seconds from now. */
-  readonly lifeSeconds: number;
-  /** In lower case; the zero address: anyone may fill it. */
-  readonly taker: Hex;
-}
-
-/** The first quote that cannot be signed, by its place; nothing was signed. `poolKey`: where its pool is the reason. */
-interface SigningRefusal {
-  readonly type: 'REFUSED';
-  readonly index: number;
-  readonly code: 'invalid_parameter' | 'invalid_expiration' | 'invalid_pool_key' | 'pool_not_deployed';
-  readonly message: string;
-  readonly poolKey: PoolKey | null;
-}
-
-export type SigningResult =
-  | { readonly type: 'SIGNED'; readonly quotes: readonly SignedQuote[] }
-  | SigningRefusal
-  | { readonly type: 'CHAIN_UNREACHABLE' };
+import type { NewQuote, SigningRefusal, SigningResult } from '../wire/trading.js';
 
 interface Keyed {
   readonly quote: NewQuote;

@@ -15,52 +15,12 @@ import type { Hex, PoolKey } from '../engine/quote.js';
 import type { GasRefusal } from '../quota/gas-budget.js';
 import type { TokenCapRefusal, TokenCaps } from '../quota/token-caps.js';
 import { readNewExpiration } from '../wire/expiration.js';
-import type { OptionTerms } from '../wire/options.js';
+import type { TokenAmount } from '../wire/options.js';
 import { parseDecimal } from '../wire/primitives.js';
+import type { VaultOrder, VaultTradeAnswer } from '../wire/trading.js';
 import { atOnce, type TurnResult, turnOf, type Turns } from './turns.js';
 
-export interface VaultOrder extends OptionTerms {
-  /** 1e-18 contracts. */
-  readonly size: bigint;
-  /** True: the operator buys from the vault. */
-  readonly isBuy: boolean;
-  /** Decimal text of whole tokens of the vault's asset, fee included: at most on a buy, at least on a sell. */
-  readonly premiumLimit: string;
-}
-
-interface Amount {
-  readonly units: bigint;
-  readonly decimals: number;
-}
-
-export type VaultTradeOutcome =
-  | {
-      readonly type: 'TRADED';
-      readonly vault: string;
-      readonly txHash: Hex;
-      /** The amount that was paid or came in, and the fee in it; null where the chain does not say it just now. */
-      readonly paid: { readonly quote: Amount; readonly fee: Amount } | null;
-    }
-  /** The requested trade is not possible; nothing was sent. */
-  | {
-      readonly type: 'REFUSED';
-      readonly code:
-        | 'invalid_expiration'
-        | 'invalid_parameter'
-        | 'unknown_vault'
-        | 'contract_refused'
-        | 'insufficient_balance'
-        | 'insufficient_allowance';
-      readonly message: string;
-    }
-  | { readonly type: 'FAILED' }
-  /** The transaction was sent, and may still be mined. */
-  | { readonly type: 'NOT_CONFIRMED' }
-  /** Earlier transactions about the same token were not confirmed in time; nothing was sent, nor will be. */
-  | { readonly type: 'WAITED' }
-  | { readonly type: 'CHAIN_UNREACHABLE' }
-  | GasRefusal
-  | TokenCapRefusal;
+type VaultTradeOutcome = VaultTradeAnswer | GasRefusal | TokenCapRefusal;
 
 export interface VaultTradingParts {
   readonly operator: Pick<Operator, 'address' | 'send' | 'deadline'>;
@@ -205,7 +165,7 @@ export class VaultTrading {
   async #paid(
     { order, vault, asset }: Planned,
     { txHash, blockNumber, blockHash }: Extract<TxOutcome, { type: 'DONE' }>['receipt'],
-  ): Promise<{ readonly quote: Amount; readonly fee: Amount } | null> {
+  ): Promise<{ readonly quote: TokenAmount; readonly fee: TokenAmount } | null> {
     const operator = this.parts.operator.address.toLowerCase();
     const from = order.isBuy ? operator : vault.address;
     const to = order.isBuy ? vault.address : operator;

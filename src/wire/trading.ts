@@ -1,6 +1,15 @@
 /** Requests of keys with the scope `operator` to the operator's wallet: orders, approvals, trades with vaults. */
 import Type, { type Static } from 'typebox';
-import { optionFields, symbolOf, VaultMarket } from './options.js';
+import type { Hex, PoolKey, SignedQuote } from '../engine/quote.js';
+import {
+  optionFields,
+  type OptionTerms,
+  symbolOf,
+  type TokenAmount,
+  VaultMarket,
+  type VaultRefusalCode,
+  type VaultTrade,
+} from './options.js';
 import {
   Address,
   closed,
@@ -127,3 +136,97 @@ export const VaultTradeResult = closed({
   fee: Type.Optional(Type.Number({ description: 'Fee contained in `quote`.' })),
   transactionHash: Hash,
 });
+
+/** A quote to fill; `size` in 1e-18 contracts. */
+export interface FillRequest {
+  /** In lower case, with `0x`. */
+  readonly quoteId: Hex;
+  readonly size: bigint;
+}
+
+/** The outcome of one quote; `reason` is for the text log. */
+export type TradeItem =
+  | { readonly type: 'DONE' }
+  | { readonly type: 'FAILED'; readonly reason: string }
+  /** Its transaction was sent, and may still be mined. */
+  | { readonly type: 'PENDING' };
+
+/** OMITTED: the quote is not in the book. */
+export type CancelItem = TradeItem | { readonly type: 'OMITTED' };
+
+/** In the order of the request. */
+export interface Traded<Item> {
+  readonly type: 'ANSWERED';
+  readonly items: readonly Item[];
+}
+
+export type FillAnswer =
+  | Traded<TradeItem>
+  /** A token does not tell its balance. Nothing was sent, as in all that follow. */
+  | { readonly type: 'NO_BALANCES'; readonly tokens: readonly { readonly token: string; readonly reason: string }[] }
+  /** The wallet can pay for none of the orders: it has too little, or has not let the router take enough. */
+  | { readonly type: 'NOT_ENOUGH'; readonly what: 'collateral' | 'allowance'; readonly symbol: string }
+  | { readonly type: 'CHAIN_UNREACHABLE' };
+
+export type CancelAnswer = Traded<CancelItem> | { readonly type: 'CHAIN_UNREACHABLE' };
+
+/** The router's new allowance of a token; `amount` is a decimal text of whole tokens, or `max`: all there can be. */
+export interface ApprovalRequest {
+  readonly symbol: string;
+  readonly amount: string;
+}
+
+export type ApprovalItem = { readonly type: 'APPROVED' } | { readonly type: 'FAILED'; readonly error: string };
+
+export type ApprovalAnswer = Traded<ApprovalItem> | { readonly type: 'CHAIN_UNREACHABLE' };
+
+export interface VaultOrder extends VaultTrade {
+  /** Decimal text of whole tokens of the vault's asset, fee included: at most on a buy, at least on a sell. */
+  readonly premiumLimit: string;
+}
+
+export type VaultTradeAnswer =
+  | {
+      readonly type: 'TRADED';
+      readonly vault: string;
+      readonly txHash: Hex;
+      /** The amount that was paid or came in, and the fee in it; null where the chain does not say it just now. */
+      readonly paid: { readonly quote: TokenAmount; readonly fee: TokenAmount } | null;
+    }
+  /** The requested trade is not possible; nothing was sent. */
+  | {
+      readonly type: 'REFUSED';
+      readonly code: VaultRefusalCode | 'invalid_parameter' | 'insufficient_balance' | 'insufficient_allowance';
+      readonly message: string;
+    }
+  | { readonly type: 'FAILED' }
+  /** The transaction was sent, and may still be mined. */
+  | { readonly type: 'NOT_CONFIRMED' }
+  /** Earlier transactions about the same token were not confirmed in time; nothing was sent, nor will be. */
+  | { readonly type: 'WAITED' }
+  | { readonly type: 'CHAIN_UNREACHABLE' };
+
+/** An order that the operator offers. Amounts in 1e-18. */
+export interface NewQuote extends OptionTerms {
+  readonly isBuy: boolean;
+  readonly size: bigint;
+  readonly price: bigint;
+  /** Seconds from now. */
+  readonly lifeSeconds: number;
+  /** In lower case; the zero address: anyone may fill it. */
+  readonly taker: Hex;
+}
+
+/** The first quote that cannot be signed, by its place; nothing was signed. `poolKey`: where its pool is the reason. */
+export interface SigningRefusal {
+  readonly type: 'REFUSED';
+  readonly index: number;
+  readonly code: 'invalid_parameter' | 'invalid_expiration' | 'invalid_pool_key' | 'pool_not_deployed';
+  readonly message: string;
+  readonly poolKey: PoolKey | null;
+}
+
+export type SigningResult =
+  | { readonly type: 'SIGNED'; readonly quotes: readonly SignedQuote[] }
+  | SigningRefusal
+  | { readonly type: 'CHAIN_UNREACHABLE' };

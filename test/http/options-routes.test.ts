@@ -1,16 +1,14 @@
 import fc from 'fast-check';
 import t from 'tap';
 import {
-  type DeployedItem,
   type PoolDeployments,
   type PoolQueries,
   poolRoutes,
-  type SettledItem,
   settlementRoutes,
   type Settlements,
 } from '../../src/http/options-routes.js';
 import type { GasRefusal } from '../../src/quota/gas-budget.js';
-import { type OptionTerms, readAmount } from '../../src/wire/options.js';
+import { type DeployedItem, type OptionTerms, readAmount, type SettledItem } from '../../src/wire/options.js';
 import { formatDecimal, parseDecimal } from '../../src/wire/primitives.js';
 import { ask, requestOf } from './ask-route.js';
 import { tellsWhenToComeAgain } from './gas-refusals.js';

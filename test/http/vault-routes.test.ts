@@ -1,12 +1,13 @@
 import t from 'tap';
-import { vaultRoute, type VaultAnswer, type VaultPrices } from '../../src/http/vault-routes.js';
+import { vaultRoute, type VaultPrices } from '../../src/http/vault-routes.js';
+import type { VaultQuote } from '../../src/wire/options.js';
 import { ask, requestOf } from './ask-route.js';
 
 const limits = { queryPairs: 10, schemaErrors: 20 };
 const symbols = ['WETH', 'USDC', 'X.Y'];
 const QUERY = '/vaults/quote?base=WETH&quote=USDC&expiration=29NOV30&type=P&direction=buy';
 
-function answering(answer: VaultAnswer): VaultPrices & { asked: unknown[] } {
+function answering(answer: VaultQuote): VaultPrices & { asked: unknown[] } {
   const asked: unknown[] = [];
   return {
     asked,
@@ -48,7 +49,7 @@ t.test('numbers are written as the contracts have them, however many digits that
 });
 
 t.test('each way to have no quote has its status and words', async (t) => {
-  const cases: [VaultAnswer, number, string][] = [
+  const cases: [VaultQuote, number, string][] = [
     [{ type: 'REFUSED', code: 'contract_refused', message: 'Vault__SellDisabled' }, 400, 'Vault__SellDisabled'],
     [{ type: 'FAILED' }, 500, 'Failed to get quote from vault'],
     [{ type: 'CHAIN_UNREACHABLE' }, 503, 'The chain does not answer'],

@@ -2,6 +2,7 @@ import { encodeEventTopics, encodeFunctionData } from 'viem';
 import type { Clock } from '../../engine/ports.js';
 import type { Hex, Pool } from '../../engine/quote.js';
 import { LruMap } from '../../system/lru-map.js';
+import type { ChainRead, OptionBalance, TokenBalance } from '../../wire/account.js';
 import { formatDecimal } from '../../wire/primitives.js';
 import { readUint } from '../contracts/abi-encoding.js';
 import { LONG, optionTokenAbi, poolFactoryAbi, SHORT } from '../contracts/abi.js';
@@ -14,23 +15,6 @@ import { decodeDeployment } from '../follow/settlement-events.js';
 import { RpcError } from '../rpc/rpc-errors.js';
 import { ChainAnswerError } from '../rpc/rpc-response.js';
 import type { OptionSeries } from './option-series.js';
-
-export type TokenBalance =
-  | { readonly symbol: string; readonly address: Hex; readonly units: bigint; readonly decimals: number }
-  /** The token did not answer. */
-  | { readonly symbol: string; readonly reason: string };
-
-export interface OptionBalance {
-  readonly poolAddress: Hex;
-  /** BASE-QUOTE-DDMMMYYYY-STRIKE-C|P. */
-  readonly name: string;
-  /** 1e-18 contracts, above 0. */
-  readonly amount: bigint;
-  readonly exposure: 'SHORT' | 'LONG';
-  readonly isOpen: boolean;
-}
-
-export type Read<T> = { readonly type: 'READ'; readonly value: T } | { readonly type: 'CHAIN_UNREACHABLE' };
 
 export interface AccountLimits {
   /** Blocks of one log query that is not halved any more. */
@@ -68,7 +52,7 @@ export class AccountBalances {
   }
 
   /** Every token of the chain's table, in its order. */
-  collateral(wallet: Hex): Promise<Read<TokenBalance[]>> {
+  collateral(wallet: Hex): Promise<ChainRead<TokenBalance[]>> {
     return reading(async () => {
       const { tokens } = this.profile;
       const calls = tokens.flatMap(({ address }) => [decimalsCall(address), balanceCall(address, wallet)]);
@@ -85,12 +69,12 @@ export class AccountBalances {
   }
 
   /** Wei. */
-  native(wallet: Hex): Promise<Read<bigint>> {
+  native(wallet: Hex): Promise<ChainRead<bigint>> {
     return reading(() => this.reader.nativeBalance(wallet));
   }
 
   /** In the order of the pools' deployment; at most `balanceCacheMs` old. */
-  options(wallet: Hex): Promise<Read<OptionBalance[]>> {
+  options(wallet: Hex): Promise<ChainRead<OptionBalance[]>> {
     return reading(async () => {
       const held = await this.#heldBy(wallet.toLowerCase() as Hex);
       const now = this.nowSeconds();
@@ -147,7 +131,7 @@ export async function longSupplies(
   return answers?.map(readUint) ?? poolAddresses.map(() => null);
 }
 
-function reading<T>(read: () => Promise<T>): Promise<Read<T>> {
+function reading<T>(read: () => Promise<T>): Promise<ChainRead<T>> {
   return unlessChainFails(async () => ({ type: 'READ', value: await read() }), { type: 'CHAIN_UNREACHABLE' });
 }
 

@@ -1,5 +1,6 @@
 import { encodeFunctionData } from 'viem';
 import { type Hex, type Pool, type Quote, ZERO_ADDRESS } from '../../engine/quote.js';
+import type { CoverPlan, FillCall, FillCosts } from '../../wire/orderbook.js';
 import { type ContractCall, readUint } from '../contracts/abi-encoding.js';
 import { poolAbi } from '../contracts/abi.js';
 import type { ChainReader } from '../contracts/chain-reader.js';
@@ -13,41 +14,6 @@ import { decimalsCall } from '../contracts/token-calls.js';
 export interface QuotePart {
   readonly quote: Quote;
   readonly take: bigint;
-}
-
-/** A transaction that the taker sends: the contract, and its calldata. */
-export interface Call {
-  readonly to: Hex;
-  readonly data: Hex;
-}
-
-/**
- * Costs of filling a part of a quote. Amounts are in the smallest units of the collateral token. `premium` goes to the
- * maker (the quote is an ask) or to the taker (a bid), `collateral` is locked by a taker who sells, `fee` is the
- * protocol's. `pays`: the most that leaves the taker's account; a taker who closes a position pays less.
- */
-export interface FillTerms extends QuotePart {
-  readonly premium: bigint;
-  readonly fee: bigint;
-  readonly collateral: bigint;
-  readonly pays: bigint;
-  readonly call: Call;
-}
-
-/** `amount` in units of 10^-`decimals` tokens. */
-export interface TokenApproval {
-  readonly token: Hex;
-  readonly decimals: number;
-  readonly spender: Hex;
-  readonly amount: bigint;
-}
-
-export interface FillPlan {
-  readonly legs: readonly FillTerms[];
-  /** The taker approves `spender` for `amount` of `token` first. Null: there is no leg. */
-  readonly approval: TokenApproval | null;
-  /** All legs in one transaction, which fills all of them or none. Null: there are fewer than two. */
-  readonly bundle: Call | null;
 }
 
 /** Turns the parts of one pool's quotes into what a taker has to pay and send. */
@@ -67,7 +33,7 @@ export class FillPlans {
    * `parts`: of quotes of one pool. `taker`: whose discount counts; null: without one. Fees come from the pools' own
    * code. CHAIN_UNREACHABLE: the chain does not answer. FAILED: the token or the pool does not.
    */
-  async plan(parts: readonly QuotePart[], taker: Hex | null): Promise<FillPlan | 'CHAIN_UNREACHABLE' | 'FAILED'> {
+  async plan(parts: readonly QuotePart[], taker: Hex | null): Promise<CoverPlan | 'CHAIN_UNREACHABLE' | 'FAILED'> {
     const [first] = parts;
     if (first === undefined) return { legs: [], approval: null, bundle: null };
     const token = collateralToken(first.quote);
@@ -82,11 +48,11 @@ export class FillPlans {
     if (tokenDecimals === null || tokenDecimals === undefined || tokenDecimals > MAX_DECIMALS) return 'FAILED';
     const decimals = Number(tokenDecimals);
     const units = new TokenUnits(decimals);
-    const legs: FillTerms[] = [];
+    const legs: FillCosts[] = [];
     for (const [i, part] of parts.entries()) {
       const fee = fees[i] ?? null;
       if (fee === null) return 'FAILED';
-      legs.push(fillTerms(part, fee, units));
+      legs.push(fillCosts(part, fee, units));
     }
     const spender = this.#contracts.erc20Router.address.toLowerCase() as Hex;
     const amount = legs.reduce((sum, { pays }) => sum + pays, 0n);
@@ -97,11 +63,9 @@ export class FillPlans {
 /** No token of the protocol has more; a larger number would make amounts of any length. */
 const MAX_DECIMALS = 36n;
 
-function fillTerms({ quote, take }: QuotePart, fee: bigint, units: TokenUnits): FillTerms {
+function fillCosts({ quote, take }: QuotePart, fee: bigint, units: TokenUnits): FillCosts {
   const { premium, collateral, pays } = fillAmounts(quote, take, 0n, fee);
   return {
-    quote,
-    take,
     premium: units.down(premium),
     fee: units.up(fee),
     collateral: units.up(collateral),
@@ -110,7 +74,7 @@ function fillTerms({ quote, take }: QuotePart, fee: bigint, units: TokenUnits): 
   };
 }
 
-function bundleOf({ poolAddress }: Pool, legs: readonly FillTerms[]): Call | null {
+function bundleOf({ poolAddress }: Pool, legs: readonly FillCosts[]): FillCall | null {
   if (legs.length < 2) return null;
   const args = [legs.map(({ call }) => call.data)] as const;
   return { to: poolAddress, data: encodeFunctionData({ abi: poolAbi, functionName: 'multicall', args }) };

@@ -1,5 +1,6 @@
 import { decodeFunctionResult, encodeFunctionData } from 'viem';
 import type { Hex } from '../../engine/quote.js';
+import type { OraclePrice, VolatilityAnswer } from '../../wire/oracles.js';
 import { type CallResult, type ContractCall, readUint } from '../contracts/abi-encoding.js';
 import { oracleAdapterAbi, volatilityOracleAbi } from '../contracts/abi.js';
 import type { ChainReader } from '../contracts/chain-reader.js';
@@ -7,26 +8,10 @@ import { unlessChainFails, revertName } from '../contracts/contract-errors.js';
 import type { Profile } from '../contracts/deployments.js';
 import type { OptionSeries } from './option-series.js';
 
-/** A price of one token in another. */
-export type SpotPrice =
-  /** In 1e-18. */
-  | { readonly type: 'PRICED'; readonly price: bigint }
-  /** The oracle adapter does not support the pair. */
-  | { readonly type: 'UNSUPPORTED' }
-  /** It gave no price for a reason that may pass, such as a price that is too old. */
-  | { readonly type: 'FAILED' };
-
 export interface TokenPair {
   readonly base: Hex;
   readonly quote: Hex;
 }
-
-export type VolatilityAnswer =
-  /** In 1e-18 a year, in the order of the strikes. */
-  | { readonly type: 'GIVEN'; readonly volatilities: readonly bigint[] }
-  | { readonly type: 'FAILED' }
-  /** The profile names no oracle of volatilities. */
-  | { readonly type: 'NO_ORACLE' };
 
 const ONE = 10n ** 18n;
 /** Of the oracle's year. */
@@ -46,7 +31,7 @@ export class Oracles {
   ) {}
 
   /** US dollars per token, by the tokens' symbols, in their order. */
-  async dollarPrices(symbols: readonly string[]): Promise<SpotPrice[]> {
+  async dollarPrices(symbols: readonly string[]): Promise<OraclePrice[]> {
     const dollar = this.series.token(DOLLAR)?.address;
     const pairs = symbols.map((symbol) => ({ base: this.series.token(symbol)?.address, quote: dollar }));
     const known = pairs.filter((pair): pair is TokenPair => pair.base !== undefined && pair.quote !== undefined);
@@ -58,7 +43,7 @@ export class Oracles {
   }
 
   /** In the order of the pairs, all of one block. Never rejects because of the chain. */
-  async spotPrices(pairs: readonly TokenPair[]): Promise<SpotPrice[]> {
+  async spotPrices(pairs: readonly TokenPair[]): Promise<OraclePrice[]> {
     // A token in itself is 1; the adapter refuses to say so.
     const asked = pairs.filter((pair) => !isOneToken(pair));
     const calls = asked.map((pair) => this.#priceCall(pair));
@@ -93,7 +78,7 @@ function isOneToken({ base, quote }: TokenPair): boolean {
 }
 
 /** An oracle that says 0 says nothing. */
-function readPrice(answer: CallResult | undefined): SpotPrice {
+function readPrice(answer: CallResult | undefined): OraclePrice {
   const price = readUint(answer);
   if (price !== null && price > 0n) return { type: 'PRICED', price };
   const name = answer?.reverted === true ? revertName(answer.data) : null;

@@ -3,7 +3,7 @@ import type { Hex, PoolKey } from '../../engine/quote.js';
 import type { GasRefusal } from '../../quota/gas-budget.js';
 import { settleBoth, mapLimit } from '../../system/timers.js';
 import { expirationRefusal, parseExpiration } from '../../wire/expiration.js';
-import type { OptionTerms } from '../../wire/options.js';
+import type { DeployedItem, OptionTerms } from '../../wire/options.js';
 import { TRANSACTION_UNCONFIRMED } from '../../wire/unconfirmed.js';
 import { encodeDeployPool } from '../contracts/abi-encoding.js';
 import type { ChainReader } from '../contracts/chain-reader.js';
@@ -12,14 +12,8 @@ import { type FoundPool, findPools } from '../follow/pool-addresses.js';
 import type { GasAccount, Operator, TxOutcome } from '../wallet/operator.js';
 import type { ChainSeconds, OptionSeries } from './option-series.js';
 
-/** The outcome of one option. */
-export type DeployItem =
-  | { readonly type: 'CREATED'; readonly poolAddress: Hex }
-  | { readonly type: 'EXISTED'; readonly poolAddress: Hex }
-  | { readonly type: 'FAILED'; readonly reason: string };
-
 export type DeployResult =
-  | { readonly type: 'ANSWERED'; readonly items: readonly DeployItem[] }
+  | { readonly type: 'ANSWERED'; readonly items: readonly DeployedItem[] }
   | { readonly type: 'CHAIN_UNREACHABLE' }
   /** Nothing was deployed. */
   | GasRefusal;
@@ -31,7 +25,7 @@ interface PoolSearch {
   readonly dateRefusal: string | null;
 }
 
-type Plan = DeployItem | PoolSearch;
+type Plan = DeployedItem | PoolSearch;
 
 /** A pool that is not there. */
 interface Missing {
@@ -47,7 +41,7 @@ const NOT_LISTED = 'Deployment not confirmed yet';
  */
 export class PoolDeployer {
   /** By pool: its deployment until it has ended, which may be long after its requests were answered. */
-  readonly #underWay = new Map<Hex, Promise<DeployItem>>();
+  readonly #underWay = new Map<Hex, Promise<DeployedItem>>();
 
   constructor(
     private readonly operator: Pick<Operator, 'send' | 'deadline'>,
@@ -95,17 +89,17 @@ export class PoolDeployer {
     return { type: 'FIND', key, dateRefusal: expirationRefusal(expiration, now) };
   }
 
-  #ensure(pool: Missing, gasAccount: GasAccount): Promise<DeployItem> {
+  #ensure(pool: Missing, gasAccount: GasAccount): Promise<DeployedItem> {
     const underWay = this.#underWay.get(pool.poolAddress);
     return underWay === undefined ? this.#create(pool, gasAccount) : this.#join(underWay);
   }
 
-  async #join(underWay: Promise<DeployItem>): Promise<DeployItem> {
+  async #join(underWay: Promise<DeployedItem>): Promise<DeployedItem> {
     const item = await this.operator.deadline().wait(underWay);
     return item === 'TOO_LONG' ? failed(TRANSACTION_UNCONFIRMED) : forTheNext(item);
   }
 
-  async #create({ key, poolAddress }: Missing, gasAccount: GasAccount): Promise<DeployItem> {
+  async #create({ key, poolAddress }: Missing, gasAccount: GasAccount): Promise<DeployedItem> {
     const { outcome, end } = this.operator.send({ to: this.poolFactory, data: encodeDeployPool(key) }, gasAccount);
     const deployment = end
       .then((ended) => this.#outcomeOf(ended, poolAddress))
@@ -116,7 +110,7 @@ export class PoolDeployer {
   }
 
   /** Somebody else's deployment may come first, on the way to the chain or in the same block: then the pool existed. */
-  async #outcomeOf(outcome: TxOutcome, poolAddress: Hex): Promise<DeployItem> {
+  async #outcomeOf(outcome: TxOutcome, poolAddress: Hex): Promise<DeployedItem> {
     const lostRace = outcome.type === 'REVERTED' && outcome.name === 'PoolFactory__PoolAlreadyDeployed';
     if (outcome.type !== 'DONE' && !lostRace) return failed(outcome.reason);
     if (!(await this.arrivals.whenKnown(poolAddress))) return failed(NOT_LISTED);
@@ -140,8 +134,8 @@ function missingPools(searches: readonly PoolSearch[], found: ReadonlyMap<PoolKe
 function answers(
   plans: readonly Plan[],
   found: ReadonlyMap<PoolKey, FoundPool>,
-  items: ReadonlyMap<Hex, DeployItem>,
-): DeployItem[] {
+  items: ReadonlyMap<Hex, DeployedItem>,
+): DeployedItem[] {
   const answered = new Set<Hex>();
   return plans.map((plan) => {
     if (plan.type !== 'FIND') return plan;
@@ -160,11 +154,11 @@ function answers(
 }
 
 /** The answer of requests that joined: for them the pool exists. */
-function forTheNext(item: DeployItem): DeployItem {
+function forTheNext(item: DeployedItem): DeployedItem {
   return item.type === 'CREATED' ? { ...item, type: 'EXISTED' } : item;
 }
 
-function failed(reason: string): DeployItem {
+function failed(reason: string): DeployedItem {
   return { type: 'FAILED', reason };
 }
 

@@ -3,7 +3,7 @@ import type { Hex, PoolKey } from '../../engine/quote.js';
 import type { GasRefusal } from '../../quota/gas-budget.js';
 import { mapLimit } from '../../system/timers.js';
 import { parseExpiration } from '../../wire/expiration.js';
-import type { OptionTerms } from '../../wire/options.js';
+import type { OptionTerms, SettledItem } from '../../wire/options.js';
 import { TRANSACTION_UNCONFIRMED } from '../../wire/unconfirmed.js';
 import { readUint } from '../contracts/abi-encoding.js';
 import { LONG, poolAbi, SHORT } from '../contracts/abi.js';
@@ -15,16 +15,13 @@ import { ChainAnswerError } from '../rpc/rpc-response.js';
 import type { GasAccount, Operator, TxOutcome } from '../wallet/operator.js';
 import type { ChainSeconds, OptionSeries } from './option-series.js';
 
-/** The outcome of one position; `reason` is for people. */
-export type SettleItem = { readonly type: 'SETTLED' } | { readonly type: 'FAILED'; readonly reason: string };
-
 export type SettlementResult =
-  | { readonly type: 'ANSWERED'; readonly items: readonly SettleItem[] }
+  | { readonly type: 'ANSWERED'; readonly items: readonly SettledItem[] }
   | { readonly type: 'CHAIN_UNREACHABLE' }
   /** Nothing was settled. */
   | GasRefusal;
 
-type Plan = SettleItem | { readonly type: 'SETTLE'; readonly key: PoolKey };
+type Plan = SettledItem | { readonly type: 'SETTLE'; readonly key: PoolKey };
 
 /** The operator's position in one pool, 1e-18 contracts. */
 interface Position {
@@ -37,7 +34,7 @@ type Positions = ReadonlyMap<Hex, Position | null>;
 
 /** The outcome of one position. `end` resolves when no transaction of it is pending. */
 interface Settlement {
-  readonly item: SettleItem;
+  readonly item: SettledItem;
   readonly end: Promise<unknown>;
 }
 
@@ -58,9 +55,9 @@ interface Closing {
   /** The most calls that `calls` gives. */
   readonly mostCalls: number;
   /** The answer where there are none. */
-  readonly nothing: SettleItem;
+  readonly nothing: SettledItem;
   /** The answer for a key that no pool can have, whatever the date. */
-  readonly impossible: SettleItem;
+  readonly impossible: SettledItem;
 }
 
 const NO_ADDRESS = failed('Can not get pool address');
@@ -160,7 +157,7 @@ export class Settler {
   }
 
   /** One request a pool at a time, whatever it closes: a second transaction would revert and cost gas. */
-  async #closeInTurn(poolAddress: Hex, gasAccount: GasAccount, closing: Closing): Promise<SettleItem> {
+  async #closeInTurn(poolAddress: Hex, gasAccount: GasAccount, closing: Closing): Promise<SettledItem> {
     const deadline = this.operator.deadline();
     for (let before = this.#underWay.get(poolAddress); before !== undefined; before = this.#underWay.get(poolAddress)) {
       if ((await deadline.wait(before)) === 'TOO_LONG') return failed(TRANSACTION_UNCONFIRMED);
@@ -213,7 +210,7 @@ function distinctDeployed(pools: readonly FoundPool[]): Hex[] {
 }
 
 /** The answer for a position that needs no transaction. */
-function nothingToDo(pool: Hex, position: Position | null, { calls, nothing }: Closing): [Hex, SettleItem][] {
+function nothingToDo(pool: Hex, position: Position | null, { calls, nothing }: Closing): [Hex, SettledItem][] {
   if (position === null) return [[pool, NOT_TOLD]];
   return calls(position).length === 0 ? [[pool, nothing]] : [];
 }
@@ -241,7 +238,7 @@ function closingCalls(position: Position): Hex[] {
 }
 
 /** Chain time may lag slightly behind ours, so a maturity may seem early there. */
-function itemOf(outcome: TxOutcome | 'TOO_LONG'): SettleItem {
+function itemOf(outcome: TxOutcome | 'TOO_LONG'): SettledItem {
   if (outcome === 'TOO_LONG') return failed(TRANSACTION_UNCONFIRMED);
   if (outcome.type === 'DONE') return { type: 'SETTLED' };
   const isEarly = outcome.type === 'REVERTED' && outcome.name === 'Pool__OptionNotExpired';
@@ -252,9 +249,9 @@ function itemOf(outcome: TxOutcome | 'TOO_LONG'): SettleItem {
 function answers(
   plans: readonly Plan[],
   found: ReadonlyMap<PoolKey, FoundPool>,
-  items: ReadonlyMap<Hex, SettleItem>,
+  items: ReadonlyMap<Hex, SettledItem>,
   { nothing, impossible }: Closing,
-): SettleItem[] {
+): SettledItem[] {
   const answered = new Set<Hex>();
   return plans.map((plan) => {
     if (plan.type !== 'SETTLE') return plan;
@@ -272,10 +269,10 @@ function answers(
   });
 }
 
-function ended(item: SettleItem): Settlement {
+function ended(item: SettledItem): Settlement {
   return { item, end: Promise.resolve() };
 }
 
-function failed(reason: string): SettleItem {
+function failed(reason: string): SettledItem {
   return { type: 'FAILED', reason };
 }

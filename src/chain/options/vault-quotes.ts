@@ -1,7 +1,7 @@
 import { encodeFunctionData } from 'viem';
 import type { Hex, Pool, PoolKey } from '../../engine/quote.js';
 import { readNewExpiration } from '../../wire/expiration.js';
-import type { OptionTerms } from '../../wire/options.js';
+import type { TokenAmount, VaultQuote, VaultTrade } from '../../wire/options.js';
 import { type CallResult, type ContractCall, readUint } from '../contracts/abi-encoding.js';
 import { poolAbi, vaultAbi } from '../contracts/abi.js';
 import type { ChainReader } from '../contracts/chain-reader.js';
@@ -10,32 +10,6 @@ import type { Profile, VaultProfile } from '../contracts/deployments.js';
 import { findVault } from '../contracts/vault-names.js';
 import type { PoolAddresses } from '../follow/pool-addresses.js';
 import type { ChainSeconds, OptionSeries } from './option-series.js';
-
-export interface VaultTrade extends OptionTerms {
-  /** 1e-18 contracts. */
-  readonly size: bigint;
-  /** True: the operator buys from the vault. */
-  readonly isBuy: boolean;
-}
-
-/** An amount of a token as its contract gives it: `units` of 10^-`decimals`. */
-export interface TokenAmount {
-  readonly units: bigint;
-  readonly decimals: number;
-}
-
-export type VaultQuote =
-  /** `quote` contains `fee`. */
-  | { readonly type: 'QUOTED'; readonly vault: string; readonly quote: TokenAmount; readonly fee: TokenAmount }
-  /** The trade is not possible: `message` says why, in the words of the date rules, or as a contract's error. */
-  | {
-      readonly type: 'REFUSED';
-      readonly code: 'invalid_expiration' | 'unknown_vault' | 'contract_refused';
-      readonly message: string;
-    }
-  /** The vault gave no quote, for a reason that is not the client's. */
-  | { readonly type: 'FAILED' }
-  | { readonly type: 'CHAIN_UNREACHABLE' };
 
 /** Errors that say what is wrong with the trade; others say that something is wrong with the contracts. */
 const REFUSAL = /^(Vault|PoolFactory|OptionMath)__/;

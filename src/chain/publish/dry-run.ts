@@ -3,11 +3,12 @@ import type { QuoteDigest, QuoteSignature } from '../../auth/quote-signature.js'
 import type { Clock } from '../../engine/ports.js';
 import type { Hex, Pool, SignedQuote } from '../../engine/quote.js';
 import { yieldToEventLoop } from '../../system/timers.js';
+import type { QuoteToPublish } from '../../wire/orderbook.js';
 import { unlessChainFails } from '../contracts/contract-errors.js';
 import { boundQuote, identifiedQuote } from '../contracts/quote-types.js';
 import type { PoolAddresses } from '../follow/pool-addresses.js';
 import type { QuoteStates } from '../follow/quote-states.js';
-import type { KnownOrders, PostedQuote, QuoteRules } from './quote-validation.js';
+import type { KnownOrders, QuoteRules } from './quote-validation.js';
 
 /** The result of a dry run, with the values that a maker can compare with its own. */
 export interface DryRunFinding {
@@ -49,7 +50,7 @@ export class QuoteDryRun {
   ) {}
 
   /** Items in the order of the request. */
-  async run(posted: readonly PostedQuote[]): Promise<DryRunOutcome> {
+  async run(posted: readonly QuoteToPublish[]): Promise<DryRunOutcome> {
     return unlessChainFails(
       async () => {
         const pools = await this.pools.resolve(posted.map(({ poolKey }) => poolKey));
@@ -64,7 +65,7 @@ export class QuoteDryRun {
     );
   }
 
-  #look(posted: PostedQuote, pool: Pool | null): CheckedQuote {
+  #look(posted: QuoteToPublish, pool: Pool | null): CheckedQuote {
     if (pool === null) {
       const reasons = this.checks.reasonsWithoutPool(posted);
       const unknown = { poolAddress: null, domainSeparator: null, digest: null, signer: null, quote: null };

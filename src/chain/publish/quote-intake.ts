@@ -15,6 +15,7 @@ import {
   WouldRevert,
 } from '../wallet/errors.js';
 import { Deadline } from '../../system/timers.js';
+import type { PublishAnswer, PublishedItem, QuoteToPublish } from '../../wire/orderbook.js';
 import type { PublicationOutcome, QuotePublisher } from './publisher.js';
 import {
   asExisting,
@@ -22,19 +23,10 @@ import {
   failed,
   isAccepted,
   type QuoteValidation,
-  type IntakeItem,
   type KnownOrders,
-  type PostedQuote,
 } from './quote-validation.js';
 
-export type IntakeResult =
-  | { readonly type: 'ANSWERED'; readonly items: readonly IntakeItem[] }
-  /** Time is up and nothing has landed; these may still enter. */
-  | { readonly type: 'NOT_CONFIRMED'; readonly pending: readonly Hex[] }
-  | { readonly type: 'NO_GAS_MONEY'; readonly wallet: Hex }
-  | GasRefusal
-  | { readonly type: 'QUEUE_FULL' }
-  | { readonly type: 'CHAIN_UNREACHABLE' };
+export type IntakeResult = PublishAnswer | GasRefusal;
 
 export interface IntakeLimits {
   readonly publishTimeoutMs: number;
@@ -69,11 +61,11 @@ export class QuoteIntake {
    * `budget` pays for new quotes alone: a quote that was already pending is charged to the request that posted it first.
    * If it refuses, nothing is published.
    */
-  async submit(posted: readonly PostedQuote[], budget: QuoteBudget): Promise<IntakeResult> {
+  async submit(posted: readonly QuoteToPublish[], budget: QuoteBudget): Promise<IntakeResult> {
     return unlessChainFails(() => this.#submit(posted, budget), { type: 'CHAIN_UNREACHABLE' });
   }
 
-  async #submit(posted: readonly PostedQuote[], budget: QuoteBudget): Promise<IntakeResult> {
+  async #submit(posted: readonly QuoteToPublish[], budget: QuoteBudget): Promise<IntakeResult> {
     const { publisher } = this;
     const promising = await this.checks.check(posted, {
       join: (quote) => (publisher.has(quote) ? publisher.publish(quote) : null),
@@ -152,7 +144,7 @@ export class QuoteIntake {
     outcomes: readonly (PublicationOutcome | null)[],
   ): IntakeResult {
     const published = new Map(good.map(({ quoteId }, i) => [quoteId, outcomes[i] ?? null]));
-    const items: IntakeItem[] = [];
+    const items: PublishedItem[] = [];
     for (const item of checked) {
       if (isAccepted(item)) items.push(this.#outcome(item.quote.quoteId, published.get(item.quote.quoteId) ?? null));
       else if (item.type === 'TWIN') items.push(asTwin(items[item.of]));
@@ -174,7 +166,7 @@ export class QuoteIntake {
     return { type: 'ANSWERED', items };
   }
 
-  #outcome(quoteId: Hex, outcome: PublicationOutcome | null): IntakeItem {
+  #outcome(quoteId: Hex, outcome: PublicationOutcome | null): PublishedItem {
     if (outcome === null) return failed(PUBLICATION_UNCONFIRMED);
     if (outcome.type === 'REFUSED') return failed(outcome.reason);
     if (outcome.type === 'FAILED') return failed(failureReason(outcome.error));
@@ -202,7 +194,7 @@ function isPaid(outcome: PublicationOutcome | null): boolean {
 }
 
 /** The same quote a second time in one request exists if the first came in, and else failed as the first did. */
-function asTwin(first: IntakeItem | undefined): IntakeItem {
+function asTwin(first: PublishedItem | undefined): PublishedItem {
   if (first === undefined) throw new Error('A twin stands before its first');
   return first.type === 'FAILED' ? first : { ...first, type: 'EXISTS' };
 }

@@ -1,23 +1,13 @@
 import type { QuoteSignature } from '../../auth/quote-signature.js';
 import type { SignatureChecks } from '../../auth/signature-pool.js';
 import type { Clock } from '../../engine/ports.js';
-import { type Hex, MAX_PRICE, type Order, type PoolKey, type Signature, type SignedQuote } from '../../engine/quote.js';
+import { type Hex, MAX_PRICE, type Order, type PoolKey, type SignedQuote } from '../../engine/quote.js';
 import { yieldToEventLoop } from '../../system/timers.js';
+import type { PublishedItem, QuoteToPublish } from '../../wire/orderbook.js';
 import { boundQuote, type IdentifiedQuote, identifiedQuote } from '../contracts/quote-types.js';
 import type { PoolAddresses } from '../follow/pool-addresses.js';
 import type { QuoteStates } from '../follow/quote-states.js';
 import type { PublicationOutcome } from './publisher.js';
-
-/** A posted quote, checked for its form alone. */
-export interface PostedQuote extends Omit<SignedQuote, 'pool'> {
-  readonly poolKey: PoolKey;
-  readonly signature: Signature;
-}
-
-/** The outcome of one item, in the order of the request. */
-export type IntakeItem =
-  | { readonly type: 'CREATED' | 'EXISTS'; readonly order: Order; readonly fillableSize: bigint }
-  | { readonly type: 'FAILED'; readonly reason: string };
 
 /** The book as the intake reads it. */
 export interface KnownOrders {
@@ -35,7 +25,7 @@ interface Unverified {
 
 /** The finding on an item before anything is published. */
 export type CheckedItem =
-  | IntakeItem
+  | PublishedItem
   | { readonly type: 'GOOD'; readonly quote: IdentifiedQuote }
   /** Its publication was pending when the request came: no rule can stop it any more. */
   | { readonly type: 'JOINED'; readonly quote: IdentifiedQuote; readonly outcome: Promise<PublicationOutcome> }
@@ -68,7 +58,7 @@ export class QuoteValidation {
   ) {}
 
   /** Items in the order of the request. A bad quote does not affect the others. */
-  async check(posted: readonly PostedQuote[], pending: PendingPublications): Promise<CheckedItem[]> {
+  async check(posted: readonly QuoteToPublish[], pending: PendingPublications): Promise<CheckedItem[]> {
     const pools = await this.pools.resolve(posted.map(({ poolKey }) => poolKey));
     const items: (CheckedItem | Unverified)[] = [];
     for (const [i, quote] of posted.entries()) {
@@ -138,11 +128,11 @@ function withTwins(items: readonly CheckedItem[]): CheckedItem[] {
   });
 }
 
-export function asExisting(order: Order): IntakeItem {
+export function asExisting(order: Order): PublishedItem {
   return { type: 'EXISTS', order, fillableSize: order.fillableSize };
 }
 
-export function failed(reason: string): IntakeItem {
+export function failed(reason: string): PublishedItem {
   return { type: 'FAILED', reason };
 }
 

@@ -5,7 +5,8 @@ import { loadSecp256k1 } from '../../../src/auth/secp256k1.js';
 import type { IdentifiedQuote } from '../../../src/chain/contracts/quote-types.js';
 import { DEV_ACCOUNTS } from '../../../src/chain/dev/dev-client.js';
 import { QuoteDryRun } from '../../../src/chain/publish/dry-run.js';
-import { type PostedQuote, QuoteRules } from '../../../src/chain/publish/quote-validation.js';
+import { QuoteRules } from '../../../src/chain/publish/quote-validation.js';
+import type { QuoteToPublish } from '../../../src/wire/orderbook.js';
 import { RpcUnreachable } from '../../../src/chain/rpc/rpc-errors.js';
 import type { Hex } from '../../../src/engine/quote.js';
 import type { QuoteError } from '../../../src/wire/orderbook.js';
@@ -25,9 +26,12 @@ function signed(terms: Partial<Offer> = {}): Promise<SignedOffer> {
   return signOffer(maker, CHAIN_ID, { ...offer, ...terms });
 }
 
-const posted = (quote: SignedOffer): PostedQuote => ({ ...quote, poolKey: quote.pool.poolKey });
+const posted = (quote: SignedOffer): QuoteToPublish => ({ ...quote, poolKey: quote.pool.poolKey });
 /** Of a pool that cannot be. */
-const homeless = (quote: SignedOffer): PostedQuote => ({ ...posted(quote), poolKey: { ...POOL.poolKey, strike: 0n } });
+const homeless = (quote: SignedOffer): QuoteToPublish => ({
+  ...posted(quote),
+  poolKey: { ...POOL.poolKey, strike: 0n },
+});
 
 /** Over a chain that says this of each quote it is asked about. */
 function newDryRun(
@@ -61,7 +65,7 @@ t.test('the chain is asked of what it can judge alone, and its reason comes last
   const good = await signed();
   const late = await signed({ deadline: START });
   const { r, s, v } = good.signature;
-  const bad: PostedQuote[] = [
+  const bad: QuoteToPublish[] = [
     homeless(good),
     { ...posted(good), salt: 1, signature: { r, s, v: v === 27 ? 28 : 27 } },
     posted(await signed({ size: 0n })),

@@ -2,7 +2,8 @@ import { setImmediate as turn } from 'node:timers/promises';
 import t from 'tap';
 import { type PublicationOutcome, PublicationUnseen } from '../../../src/chain/publish/publisher.js';
 import { type QuoteBudget, QuoteIntake } from '../../../src/chain/publish/quote-intake.js';
-import { QuoteValidation, type PostedQuote, QuoteRules } from '../../../src/chain/publish/quote-validation.js';
+import { QuoteValidation, QuoteRules } from '../../../src/chain/publish/quote-validation.js';
+import type { QuoteToPublish } from '../../../src/wire/orderbook.js';
 import { RpcUnreachable } from '../../../src/chain/rpc/rpc-errors.js';
 import {
   InsufficientFunds,
@@ -19,7 +20,7 @@ import { enter, newEngine, quoteIdOf, sampleQuote, START } from '../../engine/sa
 import { ManualClock } from '../../system/manual-clock.js';
 
 const quote = sampleQuote({ n: 1 });
-const posted: PostedQuote = { ...quote, poolKey: quote.pool.poolKey };
+const posted: QuoteToPublish = { ...quote, poolKey: quote.pool.poolKey };
 const LIMITS = { minQuoteLifeSeconds: 10, publishTimeoutMs: 1_000, checksPerTurn: 20 };
 
 const ENTERED = { type: 'ENTERED', isSent: true } as const;
