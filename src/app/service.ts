@@ -2,7 +2,6 @@ import { QuoteDigest } from '../auth/quote-signature.js';
 import type { ProofStore } from '../auth/proof-store.js';
 import { TakerAccess } from '../auth/taker-access.js';
 import { OptionSeries, PoolNames } from '../chain/options/option-series.js';
-import type { CancelTimer } from '../engine/ports.js';
 import type { Hex } from '../engine/quote.js';
 import { eventsBefore } from '../feed/event-history.js';
 import { EventPages } from '../feed/event-pages.js';
@@ -15,6 +14,7 @@ import { measuredCalls } from '../metrics/instrument.js';
 import { CloseCode, type NetServer } from '../net/net.js';
 import { LargeAnswers } from '../quota/large-answers.js';
 import { Quotas, type QuotaTable } from '../quota/rate-limits.js';
+import { repeat } from '../system/timers.js';
 import { TurnBudget } from '../system/turn-budget.js';
 import { UnknownKeyGuard } from '../quota/unknown-key-guard.js';
 import { rfqStatusMessages } from '../rfq/rfq-json.js';
@@ -274,17 +274,11 @@ function startBackground(parts: BackgroundParts): { stop(): void } {
     logger.error({ err: error }, 'API key reload failed');
   });
   let isStopped = false;
-  let cancelNote: CancelTimer = () => undefined;
-  const noteUsesLater = (): void => {
-    cancelNote = clock.after(limits.selfKeyNoteMs, () => {
-      const uses = keys.unwrittenUses();
-      const noted = uses.length === 0 ? Promise.resolve() : proofs.noteUses(uses);
-      noted.catch(onFault).finally(() => {
-        if (!isStopped) noteUsesLater();
-      });
-    });
+  const noteUses = async (): Promise<void> => {
+    const uses = keys.unwrittenUses();
+    if (uses.length > 0) await proofs.noteUses(uses);
   };
-  noteUsesLater();
+  const stopNoting = repeat(clock, limits.selfKeyNoteMs, noteUses, onFault);
   const volume = trades.readPast(history, start, clock, () => isStopped);
   volume.catch(onFault);
   countPastFills(options, feed, () => isStopped, recorder === null ? undefined : volume).catch(onFault);
@@ -292,7 +286,7 @@ function startBackground(parts: BackgroundParts): { stop(): void } {
   return {
     stop() {
       isStopped = true;
-      cancelNote();
+      stopNoting();
     },
   };
 }

@@ -1,7 +1,8 @@
 import { createHmac } from 'node:crypto';
-import type { CancelTimer, Clock, Random } from '../engine/ports.js';
+import type { Clock, Random } from '../engine/ports.js';
 import type { Hex } from '../engine/quote.js';
 import { LruMap } from '../system/lru-map.js';
+import { repeat } from '../system/timers.js';
 import { createApiKey, isWellFormedKey } from './api-key.js';
 import {
   formatLedger,
@@ -146,7 +147,7 @@ export class KeyStore {
   /** Sessions that ended early, by id. */
   #signedOut = new Map<string, SignedOutSession>();
   #stamp: string | null = null;
-  #cancelWatch: CancelTimer = () => undefined;
+  #cancelWatch: () => void = () => undefined;
   /** Settles when the read or update under way has; they take turns, so an older content never replaces a newer. */
   #turn: Promise<unknown> = Promise.resolve();
 
@@ -409,25 +410,8 @@ export class KeyStore {
    * known last stay in force, and `onFault` hears of it each time.
    */
   watch(periodMs: number, onFault: (error: unknown) => void): void {
-    const look = async (): Promise<void> => {
-      try {
-        await this.refresh();
-      } catch (error) {
-        onFault(error);
-      }
-      if (!closed) again();
-    };
-    let closed = false;
-    let cancel: CancelTimer = () => undefined;
-    const again = (): void => {
-      cancel = this.#options.clock.after(periodMs, () => void look());
-    };
     this.close();
-    this.#cancelWatch = () => {
-      closed = true;
-      cancel();
-    };
-    again();
+    this.#cancelWatch = repeat(this.#options.clock, periodMs, () => this.refresh(), onFault);
   }
 
   /** Ends the watch. */

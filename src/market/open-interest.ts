@@ -1,6 +1,7 @@
-import type { CancelTimer, Clock, JournalRecord } from '../engine/ports.js';
+import type { Clock, JournalRecord } from '../engine/ports.js';
 import type { Hex, Pool } from '../engine/quote.js';
 import { LruMap } from '../system/lru-map.js';
+import { repeat } from '../system/timers.js';
 
 /** Long contracts of pools in 1e-18, in their order, of one block; null: the chain did not answer. */
 export type ReadSupplies = (poolAddresses: readonly Hex[]) => Promise<readonly (bigint | null)[]>;
@@ -94,7 +95,7 @@ export interface FollowedInterestOptions {
  */
 export class FollowedInterest {
   readonly #options: FollowedInterestOptions;
-  #cancel: CancelTimer = () => undefined;
+  #cancel: () => void = () => undefined;
   #isStopped = false;
   /** Some is shown. */
   #isShown = false;
@@ -105,13 +106,7 @@ export class FollowedInterest {
 
   start(): void {
     const { clock, limits, onFault } = this.#options;
-    this.#cancel = clock.after(limits.openInterestLookMs, () => {
-      this.#look()
-        .catch(onFault)
-        .finally(() => {
-          if (!this.#isStopped) this.start();
-        });
-    });
+    this.#cancel = repeat(clock, limits.openInterestLookMs, () => this.#look(), onFault);
   }
 
   stop(): void {

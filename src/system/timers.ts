@@ -13,6 +13,34 @@ export function pause(clock: Pick<Clock, 'after'>, delayMs: number): Promise<voi
   return new Promise((resolve) => clock.after(delayMs, resolve));
 }
 
+/**
+ * Runs `task` again and again, each time `pauseMs` after its last run has ended; the first time after one pause. Returns
+ * how to stop: no further run starts.
+ */
+export function repeat(
+  clock: Pick<Clock, 'after'>,
+  pauseMs: number,
+  task: () => Promise<unknown>,
+  onFault: (error: unknown) => void,
+): () => void {
+  let isStopped = false;
+  let cancel: CancelTimer = () => undefined;
+  const wait = (): void => {
+    cancel = clock.after(pauseMs, () => {
+      task()
+        .catch(onFault)
+        .finally(() => {
+          if (!isStopped) wait();
+        });
+    });
+  };
+  wait();
+  return () => {
+    isStopped = true;
+    cancel();
+  };
+}
+
 /** Bounds of the pauses between two tries, milliseconds. */
 export interface BackoffBounds {
   readonly backoffMs: number;

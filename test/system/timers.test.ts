@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import t from 'tap';
-import { backoff, Deadline, mapLimit, pause, settleBoth } from '../../src/system/timers.js';
+import { afterMicrotasks, backoff, Deadline, mapLimit, pause, repeat, settleBoth } from '../../src/system/timers.js';
 import { ManualClock } from './manual-clock.js';
 
 const never = new Promise<never>(() => undefined);
@@ -94,4 +94,27 @@ t.test('a pause ends with its time', async (t) => {
   t.equal(clock.pending, 1);
   clock.advance(1);
   t.equal(await paused, 'over');
+});
+
+t.test('a repeated task runs again after it has ended or failed, and not after it is stopped', async (t) => {
+  const clock = new ManualClock();
+  const faults: unknown[] = [];
+  const ends: ((error?: Error) => void)[] = [];
+  const task = (): Promise<void> =>
+    new Promise((resolve, reject) => ends.push((error) => (error === undefined ? resolve() : reject(error))));
+  const stop = repeat(clock, 10, task, (error) => faults.push(error));
+  t.equal(ends.length, 0, 'a pause comes first');
+  clock.advance(10);
+  clock.advance(100);
+  t.equal(ends.length, 1, 'one run at a time');
+  const failure = new Error('it');
+  ends[0]?.(failure);
+  await afterMicrotasks();
+  t.strictSame(faults, [failure]);
+  clock.advance(10);
+  t.equal(ends.length, 2);
+  stop();
+  ends[1]?.();
+  await afterMicrotasks();
+  t.equal(clock.pending, 0, 'no timer is left');
 });

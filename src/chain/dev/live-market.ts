@@ -1,6 +1,7 @@
 import { encodeFunctionData } from 'viem';
-import type { CancelTimer, Clock } from '../../engine/ports.js';
+import type { Clock } from '../../engine/ports.js';
 import type { Hex } from '../../engine/quote.js';
+import { repeat } from '../../system/timers.js';
 import { becomeDeployer, devTokens, devVolatilityAbi, fromDeployer, priceOracleAbi } from './contracts.js';
 import { devClient, type DevClient } from './dev-client.js';
 import type { LocalChain } from './local-chain.js';
@@ -106,9 +107,7 @@ export class LiveMarket {
   readonly #client: DevClient;
   readonly #chain: Pick<LocalChain, 'tokens' | 'contracts'>;
   readonly #walk: MarketWalk;
-  readonly #options: LiveMarketOptions;
-  #cancel: CancelTimer = () => undefined;
-  #isStopped = false;
+  readonly #cancel: () => void;
   #step: Promise<void> = Promise.resolve();
 
   private constructor(
@@ -120,8 +119,7 @@ export class LiveMarket {
     this.#client = client;
     this.#chain = chain;
     this.#walk = walk;
-    this.#options = options;
-    this.#wait();
+    this.#cancel = repeat(options.clock, options.everyMs, () => (this.#step = this.#move()), options.onError);
   }
 
   /** Continues from what the chain's oracles say now. */
@@ -137,19 +135,8 @@ export class LiveMarket {
 
   /** Nothing is sent any more when it resolves. */
   async stop(): Promise<void> {
-    this.#isStopped = true;
     this.#cancel();
-    await this.#step;
-  }
-
-  #wait(): void {
-    this.#cancel = this.#options.clock.after(this.#options.everyMs, () => {
-      this.#step = this.#move()
-        .catch((error: unknown) => this.#options.onError(error))
-        .then(() => {
-          if (!this.#isStopped) this.#wait();
-        });
-    });
+    await Promise.allSettled([this.#step]);
   }
 
   async #move(): Promise<void> {

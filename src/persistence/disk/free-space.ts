@@ -1,5 +1,6 @@
 import { constants } from 'node:os';
-import type { CancelTimer, Clock } from '../../engine/ports.js';
+import type { Clock } from '../../engine/ports.js';
+import { repeat } from '../../system/timers.js';
 import { type Disk, type DiskLock, type Logger, PersistenceError } from './disk.js';
 
 export interface FreeSpaceOptions {
@@ -27,14 +28,15 @@ export class FreeSpace {
   #freeBytes = 0;
   #lowWaterBytes = Infinity;
   #isLow = false;
-  #cancel: CancelTimer | null = null;
+  #cancel: () => void = () => undefined;
   #isClosed = false;
 
   /** Has looked once when it resolves. Rejects when the system doesn't tell. */
   static async watch(disk: Disk, options: FreeSpaceOptions): Promise<FreeSpace> {
     const watcher = new FreeSpace(disk, options);
     await watcher.#look();
-    watcher.#arm();
+    const check = (): Promise<void> => watcher.#check();
+    watcher.#cancel = repeat(options.clock, options.checkMs, check, (error) => watcher.#unknown(error));
     return watcher;
   }
 
@@ -65,16 +67,7 @@ export class FreeSpace {
 
   close(): void {
     this.#isClosed = true;
-    this.#cancel?.();
-  }
-
-  #arm(): void {
-    if (this.#isClosed) return;
-    this.#cancel = this.#options.clock.after(this.#options.checkMs, () => {
-      void this.#check()
-        .catch((error: unknown) => this.#unknown(error))
-        .then(() => this.#arm());
-    });
+    this.#cancel();
   }
 
   async #check(): Promise<void> {
