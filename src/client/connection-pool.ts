@@ -20,13 +20,23 @@ interface PooledConnection {
   unanswered: number;
   /** All its subscriptions have been detached. */
   isLeft: boolean;
+  /** It stays open without subscriptions. */
+  isKept: boolean;
 }
 
 interface WaitingRequest {
   readonly message: object;
   readonly isCall: boolean;
+  readonly keepsConnection: boolean;
   readonly onOutcome: (outcome: Outcome<Reply>) => void;
   readonly cancelTimer: StopTimer;
+}
+
+export interface AskOptions {
+  /** Other messages do not wait for its answer. */
+  readonly isCall?: boolean;
+  /** The connection that carries it stays open until the pool is closed. */
+  readonly keepsConnection?: boolean;
 }
 
 /** The state of several connections is the first of these that one of them has. */
@@ -76,8 +86,8 @@ export class ConnectionPool {
   }
 
   /**
-   * Opens a connection unless one is there, and keeps it open; resolves when one is authorised. Rejects with RefusedError if
-   * the key is refused, and with ConnectionLostError after `answerMs` or `close`.
+   * Keeps one connection open until `close`, and opens it unless one is there; resolves when one is authorised. Rejects
+   * with RefusedError if the key is refused, and with ConnectionLostError after `answerMs` or `close`.
    */
   connect(): Promise<void> {
     const { timeouts, ports } = this.#options;
@@ -96,7 +106,9 @@ export class ConnectionPool {
       };
       const stopListening = this.states.add(look);
       const cancelTimer = ports.clock.after(timeouts.answerMs, () => end(new ConnectionLostError()));
-      if (!this.#isClosed && this.#connections.size === 0) this.#add().connection.open();
+      const [first] = this.#connections;
+      if (first !== undefined) first.isKept = true;
+      else if (!this.#isClosed) this.#add(true).connection.open();
       look();
     });
   }
@@ -106,7 +118,7 @@ export class ConnectionPool {
     if (this.#isClosed) return subscription.close();
     const { channel } = subscription;
     const free = [...this.#connections].find(({ subscriptions }) => isFree(subscriptions.get(channel)));
-    const pooled = free ?? this.#add();
+    const pooled = free ?? this.#add(false);
     // Before the connection is opened: a listener of its state may close the client, which must close this, too.
     pooled.subscriptions.set(channel, subscription);
     pooled.isLeft = false;
@@ -116,7 +128,7 @@ export class ConnectionPool {
     if (state === 'UNAUTHORIZED') subscription.refuse(keyRefused());
   }
 
-  /** Closes the subscription, and its connection once that has neither subscriptions nor unanswered requests. */
+  /** Closes the subscription, and a connection that is not kept once it has neither subscriptions nor unanswered requests. */
   detach(subscription: Subscription): void {
     const pooled = [...this.#connections].find(
       ({ subscriptions }) => subscriptions.get(subscription.channel) === subscription,
@@ -129,11 +141,8 @@ export class ConnectionPool {
     this.#removeLeft();
   }
 
-  /**
-   * Sends a request over any open connection. It fails if none opens within `answerMs`: it may not be wanted later.
-   * `isCall`: other messages do not wait for its answer.
-   */
-  ask(message: object, onOutcome: (outcome: Outcome<Reply>) => void, isCall = false): void {
+  /** Sends a request over any open connection. It fails if none opens within `answerMs`: it may not be wanted later. */
+  ask(message: object, onOutcome: (outcome: Outcome<Reply>) => void, options: AskOptions = {}): void {
     if (this.#isClosed || this.#isDraining) {
       return onOutcome({ ok: false, error: new ConnectionLostError() });
     }
@@ -143,9 +152,11 @@ export class ConnectionPool {
       onOutcome({ ok: false, error: new ConnectionLostError() });
       this.#removeLeft();
     };
-    const waiting = { message, isCall, onOutcome, cancelTimer: ports.clock.after(timeouts.answerMs, giveUp) };
+    const { isCall = false, keepsConnection = false } = options;
+    const cancelTimer = ports.clock.after(timeouts.answerMs, giveUp);
+    const waiting = { message, isCall, keepsConnection, onOutcome, cancelTimer };
     this.#waiting.add(waiting);
-    if (this.#connections.size === 0) this.#add().connection.open();
+    if (this.#connections.size === 0) this.#add(true).connection.open();
     this.#askWaiting();
   }
 
@@ -177,7 +188,7 @@ export class ConnectionPool {
     if ([...this.#connections].every(({ unanswered }) => unanswered === 0)) this.close();
   }
 
-  #add(): PooledConnection {
+  #add(isKept: boolean): PooledConnection {
     const subscriptions = new Map<FeedChannel, Subscription>();
     const connection = new Connection({
       ...this.#options,
@@ -188,7 +199,7 @@ export class ConnectionPool {
         for (const subscription of [...subscriptions.values()]) subscription.take(message);
       },
     });
-    const pooled: PooledConnection = { connection, subscriptions, unanswered: 0, isLeft: false };
+    const pooled: PooledConnection = { connection, subscriptions, unanswered: 0, isLeft: false, isKept };
     this.#connections.add(pooled);
     return pooled;
   }
@@ -197,7 +208,7 @@ export class ConnectionPool {
     this.#closeIfDrained();
     if (this.#waiting.size > 0) return;
     for (const pooled of [...this.#connections]) {
-      if (pooled.isLeft && pooled.unanswered === 0) this.#remove(pooled);
+      if (pooled.isLeft && !pooled.isKept && pooled.unanswered === 0) this.#remove(pooled);
     }
   }
 
@@ -218,16 +229,18 @@ export class ConnectionPool {
   }
 
   #askWaiting(): void {
-    const open = [...this.#connections].find(({ connection }) => connection.state === 'OPEN');
-    if (open === undefined) {
+    const open = [...this.#connections].filter(({ connection }) => connection.state === 'OPEN');
+    const carrier = open.find(({ isKept }) => isKept) ?? open[0];
+    if (carrier === undefined) {
       // The client does not retry a refused key, so no connection will open.
       if (this.state === 'UNAUTHORIZED') this.#giveUpWaiting(keyRefused());
       return;
     }
-    for (const { message, isCall, onOutcome } of this.#takeWaiting()) {
-      open.unanswered += 1;
-      open.connection[isCall ? 'call' : 'ask'](message, (outcome) => {
-        open.unanswered -= 1;
+    for (const { message, isCall, keepsConnection, onOutcome } of this.#takeWaiting()) {
+      carrier.isKept ||= keepsConnection;
+      carrier.unanswered += 1;
+      carrier.connection[isCall ? 'call' : 'ask'](message, (outcome) => {
+        carrier.unanswered -= 1;
         onOutcome(outcome);
         this.#removeLeft();
       });

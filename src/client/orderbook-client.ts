@@ -333,13 +333,12 @@ export class BaseOrderbookClient {
 
   /**
    * All quotes of the provider are withdrawn once each connection of the key that sent this has been closed for
-   * `graceSeconds`: 2 to 3,600, or 0, which turns it off. Ask again after a reconnection. Rejects as `heartbeat` does.
+   * `graceSeconds`: 2 to 3,600, or 0, which turns it off. The connection stays open until the client is closed; ask again
+   * after a reconnection. Rejects as `heartbeat` does.
    */
   cancelOnDisconnect(provider: Hex, graceSeconds: number): Promise<TimerResult> {
-    return this.#call({
-      type: 'CANCEL_ON_DISCONNECT',
-      body: { chainId: this.#options.chainId, provider, graceSeconds },
-    });
+    const body = { chainId: this.#options.chainId, provider, graceSeconds };
+    return this.#call({ type: 'CANCEL_ON_DISCONNECT', body }, true);
   }
 
   /**
@@ -369,14 +368,14 @@ export class BaseOrderbookClient {
     this.#pool.close();
   }
 
-  #call<R>(message: object): Promise<R> {
+  #call<R>(message: object, keepsConnection = false): Promise<R> {
     return new Promise((resolve, reject) => {
       const settle = (outcome: Outcome<Reply>): void => {
         // The server's documents say which result answers which call.
         if (outcome.ok) resolve(outcome.answer.result as R);
         else reject(outcome.error);
       };
-      this.#pool.ask(message, settle, true);
+      this.#pool.ask(message, settle, { isCall: true, keepsConnection });
     });
   }
 

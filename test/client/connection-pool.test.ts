@@ -64,6 +64,44 @@ t.test('connect rejects a refused key, and a service that does not answer in tim
   await t.rejects(client.connect(), { name: 'ConnectionLostError' }, 'it is closed');
 });
 
+t.test('the connection of connect stays when what was followed over it is closed', async (t) => {
+  for (const followsFirst of [false, true]) {
+    const server = new ScriptedServer();
+    const client = new OrderbookClient(options, server.ports);
+    const before = followsFirst ? [client.followTickers()] : [];
+    const connected = client.connect();
+    server.socket.authorizes();
+    await connected;
+    for (const followed of [...before, client.followBook({ poolAddress })]) followed.close();
+    t.strictSame([client.connection, server.sockets.length, server.socket.isClosed], ['OPEN', 1, false]);
+    client.close();
+    t.equal(server.socket.isClosed, true);
+  }
+});
+
+t.test('the connection that a call opened stays when what was followed over it is closed', async (t) => {
+  const server = new ScriptedServer();
+  const client = new OrderbookClient(options, server.ports);
+  const asked = client.postQuotes([]);
+  server.socket.authorizes();
+  server.socket.says({ type: 'QUOTES_POSTED', id: server.socket.next().id, body: {} });
+  await asked;
+  client.followBook({ poolAddress }).close();
+  t.equal(server.socket.isClosed, false);
+  client.close();
+});
+
+t.test('a connection that carried CANCEL_ON_DISCONNECT stays: its end would withdraw the quotes', async (t) => {
+  const { server, client, quotes } = live();
+  const asked = client.cancelOnDisconnect(provider, 3);
+  const { id } = server.socket.next();
+  server.socket.says({ type: 'TIMER_SET', id, body: {} });
+  await asked;
+  quotes.close();
+  t.strictSame([client.connection, server.socket.isClosed], ['OPEN', false]);
+  client.close();
+});
+
 t.test('status iterates over the states until the client is closed', async (t) => {
   const server = new ScriptedServer();
   const client = new OrderbookClient(options, server.ports);
