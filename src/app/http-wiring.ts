@@ -188,7 +188,7 @@ export function createHttp(options: HttpWiringOptions): HttpWiring {
     bodyBytes: bodyLimits(routes, limits),
   };
 
-  /** No route is asked, and yet it is an answer like any other. How long its body took to come is not the service's. */
+  /** No handler runs, but the answer is logged and gets the usual headers. The time that its body took is not counted. */
   function refuseBody(fault: BodyFault, request: NetRequestHead): NetResponse {
     const { path } = request;
     const answer = refusedBody(fault, request);

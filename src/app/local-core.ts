@@ -23,8 +23,8 @@ import { measuredPublishing } from './metrics-wiring.js';
 import type { CoreOptions } from './service-options.js';
 
 /**
- * The operator's account: its key, and what it means to send. Two chains have two lines of nonces; where both roles are
- * one chain they share it. `openIntents`: of this wallet on that chain.
+ * The operator's account: its key and its intents, which are the transactions that it may have sent. Each chain has its
+ * own nonces and intents; roles on the same chain share them. `openIntents` opens those of this wallet on that chain.
  */
 export async function operatorAccount(
   privateKey: Hex,
@@ -45,7 +45,7 @@ export interface LocalCore extends Core {
   readonly sequencer: Sequencer;
 }
 
-/** Puts it together; only the wallets run before `start`: they take up at once what an earlier run left. */
+/** Opens the core. Before `start` only the wallets run: they resume the transactions of an earlier run at once. */
 export async function openLocalCore(
   options: CoreOptions,
   quotas: Quotas,

@@ -59,7 +59,7 @@ export function quoteWithdrawals(parts: QuoteWithdrawalsParts): QuoteWithdrawals
       (isOwn(quoteId, provider) ? (isWithdrawn === isWithdrawal ? unchanged : changed) : unknown).push(quoteId);
     }
     const signed = signedNonce(consent);
-    // Of a signature about no quote of the signer's no nonce is kept: such signatures cost nothing, and memory does.
+    // A signature that names no quote of its signer stores no nonce: it costs its sender nothing, and memory is limited.
     const named = signed === null ? changed : [...changed, ...unchanged];
     if (named.length > 0) {
       const message = consent === null || consent === 'PROVEN' ? null : { quoteIds, signature: consent.signature };

@@ -16,8 +16,8 @@ const ROOT = 0;
 export type LockFile = (path: string) => Promise<{ release(): Promise<void> } | null>;
 
 /**
- * Key files in one directory. The next content is written to `NAME.new`, synced and renamed over `NAME`, by who has the
- * lock on that file: so what a process leaves of it that dies meanwhile is in nobody's way.
+ * Key files in one directory. The process that has the lock on `NAME.new` writes the next content to it, syncs it and
+ * renames it over `NAME`. The lock ends with its process, so a file that a dead process left behind blocks nobody.
  */
 export class DiskKeyFiles implements KeyFiles {
   readonly #directory: string;

@@ -148,7 +148,6 @@ export interface OrdersQuery {
   readonly limit?: number | undefined;
 }
 
-/** Where the first canonical publication of a quote stands on the stream chain. */
 /** Where on the stream chain an order was published first. */
 export interface Age {
   readonly blockNumber: number;

@@ -172,7 +172,7 @@ function reading<const S extends TObject>(
     if (known !== undefined) work.charge(0, known.answer.body.length);
     const made = known ?? (await plan.many(work));
     await pending;
-    // Where the book went on meanwhile, what has become of the answer is nobody's next one.
+    // If the book has changed meanwhile, the answer is not cached.
     if (known === undefined && !plan.isOwn && book.index() === index) remembered.keep(path, request.query, made);
     return answerConditional(request, made);
   }

@@ -93,8 +93,8 @@ export interface AnswerHeaderOptions {
 const CORS_EXPOSED_HEADERS =
   'etag, retry-after, ratelimit, ratelimit-policy, x-request-id, x-stale, x-quotebook-as-of, x-quotebook-seq';
 /**
- * Of answers that say nothing of caches themselves. A key in `x-apikey` keeps no cache of many users from storing them, as
- * one in `authorization` would (RFC 9111, 3.5), and how long they stay true it might guess (4.2.2).
+ * For answers without caching headers of their own. A shared cache may store the answer to a request with `x-apikey`,
+ * unlike one with `authorization` (RFC 9111, 3.5), and may guess how long it is fresh (4.2.2).
  */
 const FOR_ONE_READER = { 'cache-control': 'private, no-cache' };
 

@@ -140,7 +140,7 @@ export function createRouter(routes: readonly Route[], options: RouterOptions): 
       });
     if (request.query.length > options.maxQueryBytes)
       return refuse(request, 'query_too_long', 'The query string is too long');
-    // It shows no event, so it waits for none: without a key anyone could take all places of those who wait.
+    // Routes without a key never wait for `x-min-seq`, so strangers cannot fill the waiting places.
     if (!route.needsKey) return route.refuse?.(request) ?? ((whole) => route.handle(whole, null));
     const caller = options.checkKey(request.header('x-apikey'), request);
     if (caller === 'MISSING') return refuse(request, 'api_key_missing', 'API key not provided');

@@ -39,7 +39,7 @@ export const LIST_HEADERS: ReadonlySet<RequestHeader> = new Set(['sec-websocket-
 /** Methods whose requests have no body here: what comes with one all the same is thrown away. */
 export const BODILESS_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
-/** Networks make no smaller pieces of what is larger, but for the last one. */
+/** A network splits a body into pieces of at least this size, except for the last piece. */
 export const SMALL_PIECE_BYTES = 256;
 
 /** Valid until its handler has answered, however long that takes. */

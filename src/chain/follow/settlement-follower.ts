@@ -358,7 +358,7 @@ export class SettlementFollower {
     return log == null ? null : originOf(log);
   }
 
-  /** Nothing would come of asking: its pool or token is not asked now, and the book says so already. */
+  /** Not to be read now: the breaker of its pool or token is open, and the book shows the order as invalid already. */
   #isHeld({ quote, reason }: Order): boolean {
     if (reason !== InvalidReason.InvalidAssetUpdate) return false;
     return this.parts.breaker.isOpen(quote.pool.poolAddress) || this.parts.breaker.isOpen(collateralToken(quote));

@@ -40,7 +40,7 @@ export interface QuoteBudget {
   charge(quotes: number): void;
 }
 
-/** By what name a quote is gone where nobody can be asked: nothing of it can be filled. */
+/** Reason given when the pool cannot be asked: nothing of the quote can be filled. */
 const GONE = 'QuoteOBOverfilled';
 
 /** The way of posted quotes: the checks, the publication, and the wait for its event to bring each into the book. */
