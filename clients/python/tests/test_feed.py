@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from quotebook import ApiError, Client, ConnectionLostError, EventsLostError, FollowState, RefusedError, Session
+from quotebook import Account, ApiError, Client, ConnectionLostError, EventsLostError, FollowState, RefusedError, Session
 
 from .conftest import ONE, SOON, Disturber, Service, run_async, until
 
@@ -302,6 +302,19 @@ async def test_a_proven_taker_follows_its_private_quotes_over_lost_connections(p
         await client.sign_in(taker, keep="key")
         assert client.session is None
         assert await client.rest.rfq_quotes(pool_address=address, side="ask", taker=taker.address) == found
+
+
+@run_async
+async def test_a_sign_in_holds_on_the_open_connection_of_calls(proven_service: Service) -> None:
+    account = Account(f"0x{7:064x}")
+    async with proven_service.client() as client:
+        statuses: list[Any] = []
+        client.on_rfq_status(lambda message: statuses.append(message["body"]["status"]))
+        await client.connect()
+        await client.sign_in(account)
+        leg = {"poolAddress": proven_service.pool(0)["poolAddress"], "side": "ask", "size": str(ONE)}
+        await client.rest.open_rfq(account.address, [leg])  # type: ignore[list-item]
+        await until(lambda: statuses == ["open"])
 
 
 @run_async

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from itertools import count
 from typing import Any
 
@@ -26,6 +26,14 @@ class SocketCalls:
     async def open(self) -> None:
         """Raises RefusedError, or ConnectionLostError."""
         await self._link()
+
+    async def authorize(self) -> None:
+        """An open connection goes on with the client's present credentials. Raises RefusedError."""
+        if self._opening is None or _is_over(self._opening):
+            return
+        # The next connection begins with them.
+        with suppress(ConnectionLostError):
+            await (await self._link()).authorize()
 
     async def call(self, message: Message) -> Any:
         """The body of the answer. Raises RefusedError, or ConnectionLostError when the call may have been carried out."""
@@ -95,6 +103,9 @@ class _Link:
         if received["type"] == "ERROR":
             raise RefusedError(received["message"], received.get("code"), received.get("body"))
         return received["body"]
+
+    async def authorize(self) -> None:
+        await self.ask({"type": "AUTH", "apiKey": self._options.credentials.current, "body": None})
 
     async def close(self) -> None:
         self._reading.cancel()

@@ -89,7 +89,8 @@ class Client:
     ) -> VerifiedSignIn:
         """Proves the account's address, so that a service with `privacy` proven shows what is private to it.
 
-        From then on calls and new connections use the session. With `keep="key"` the API key has proven the address.
+        From then on calls, their connection and new ones use the session. With `keep="key"` the API key has proven the
+        address.
         `domain` is the host that the signer means, by default that of the client's URL.
         """
         message, signature = await sign_nonce(
@@ -99,6 +100,7 @@ class Client:
         token, expires_at = result["token"], result["expiresAt"]
         if token is not None and expires_at is not None:
             self._credentials.session = Session(result["address"], token, expires_at)
+        await self._calls.authorize()
         return result
 
     async def sign_out(self) -> None:
