@@ -148,7 +148,8 @@ export function authRoutes({ signIns, selfService, chainId, limits }: AuthRouteP
         return json(JSON.stringify(created), 201);
       }
       case 'FULL':
-        return refuse(request, 'self_keys_exhausted', 'Too many keys are in force');
+        // Of keys that nobody uses some expire each day.
+        return refuse(request, 'self_keys_exhausted', 'Too many keys are in force', { 'retry-after': '86400' });
       case 'NETWORK_FULL': {
         const message = `Too many keys: ${limits.selfKeysPerNetwork} were created from this network`;
         return refuse(request, 'too_many_keys', message);

@@ -29,7 +29,9 @@ export class Admission {
     if (!pageMayConnect(corsOrigins, request.header('origin'), request.header('host'))) {
       return refuse(request, 'origin_forbidden', 'Pages of this origin may not connect');
     }
-    if (this.#networks.total >= wsConnections) return refuse(request, 'server_full', 'Too many connections');
+    if (this.#networks.total >= wsConnections) {
+      return refuse(request, 'server_full', 'Too many connections', { 'retry-after': '1' });
+    }
     if (this.#networks.of(networkOf(request.remoteAddress)) < wsConnectionsPerAddress) return null;
     const message = `Too many connections: at most ${wsConnectionsPerAddress} from one address`;
     return refuse(request, 'too_many_connections', message);
@@ -72,9 +74,14 @@ export class ConnectionCounts {
   }
 }
 
-function refuse(request: Pick<NetRequestHead, 'header'>, code: HttpErrorCode, message: string): NetResponse {
+function refuse(
+  request: Pick<NetRequestHead, 'header'>,
+  code: HttpErrorCode,
+  message: string,
+  headers: NetResponse['headers'] = {},
+): NetResponse {
   const { status, contentType, body } = renderError(code, { message }, request.header('accept'));
-  return { status, headers: { 'content-type': contentType }, body };
+  return { status, headers: { ...headers, 'content-type': contentType }, body };
 }
 
 /**

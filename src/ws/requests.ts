@@ -31,7 +31,7 @@ import {
   type RfqMessage,
   replyTexts,
 } from './messages.js';
-import type { CarryOutCall, SocketCallName, SocketKeys, SocketLimits } from './ports.js';
+import type { CarryOutCall, SocketCallName, SocketCallOutcome, SocketKeys, SocketLimits } from './ports.js';
 import type { Session } from './session.js';
 
 export interface ClientRequestsOptions {
@@ -308,8 +308,7 @@ export class ClientRequests {
       (outcome) => {
         if (isGone()) return;
         if (outcome.ok) session.sendResult(RESULTS[name], outcome.body, id);
-        else
-          session.sendError(outcome.errors === null ? outcome : bodyProblem(type, outcome.errors), id, outcome.details);
+        else session.sendError(problemOf(type, outcome), id, outcome.details);
       },
       (fault) => {
         onFault(fault);
@@ -323,6 +322,11 @@ export class ClientRequests {
     const message = `Chain ${chainId} is not served here, only ${this.#options.chainId} is`;
     return { code: 'unsupported_chain', message };
   }
+}
+
+/** The text of a body that has not its schema names the message's own fields, the code is that of HTTP. */
+function problemOf(type: string, outcome: Extract<SocketCallOutcome, { ok: false }>): MessageProblem {
+  return outcome.errors === null ? outcome : { ...bodyProblem(type, outcome.errors), code: outcome.code };
 }
 
 const RESULTS = {

@@ -104,6 +104,17 @@ t.test('an error names the place in the body, and has what HTTP says besides', a
   ]);
 });
 
+t.test('an error in the body keeps the code of HTTP', async (t) => {
+  const { calls, socket } = calling();
+  socket.says({ type: 'POST_QUOTES', body: [], id: 'a' });
+  const error = { keyword: 'const', instancePath: '/0/chainId', schemaPath: '', params: {}, message: 'must be 421613' };
+  const common = { ok: false, message: error.message, details: null } as const;
+  calls[0]?.resolve({ ...common, code: 'unsupported_chain', errors: [error] });
+  await settled();
+  const message = 'Invalid POST_QUOTES: body.0.chainId must be 421613';
+  t.match(socket.take(), [{ type: 'ERROR', code: 'unsupported_chain', message, id: 'a' }]);
+});
+
 t.test('an error says when to try again, beside what HTTP says', async (t) => {
   const { calls, socket } = calling();
   for (const id of ['a', 'b']) socket.says({ type: 'POST_QUOTES', body: [], id });

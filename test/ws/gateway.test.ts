@@ -227,7 +227,7 @@ t.test('a refused upgrade gets the reason as JSON', async (t) => {
   t.strictSame(
     [refused({ wsConnections: 0 }), refused({ wsConnectionsPerAddress: 0 })],
     [
-      { status: 503, headers, body: '{"message":"Too many connections"}' },
+      { status: 503, headers: { ...headers, 'retry-after': '1' }, body: '{"message":"Too many connections"}' },
       { status: 429, headers, body: '{"message":"Too many connections: at most 0 from one address"}' },
     ],
   );

@@ -31,7 +31,7 @@ export interface QuoteManagerOptions extends Partial<DeskOptions> {
 export type ManagerEvent =
   | { readonly type: 'POSTED'; readonly quote: SentQuote }
   | { readonly type: 'REFUSED'; readonly quote: SentQuote; readonly reason: string }
-  /** `left`: of the quote, 1e-18 contracts. */
+  /** `left`: of the quote in the book, 1e-18 contracts; 0 also where it is withdrawn. */
   | { readonly type: 'FILLED'; readonly quote: SentQuote; readonly size: bigint; readonly left: bigint }
   | { readonly type: 'CANCELLED'; readonly quoteIds: readonly Hex[]; readonly hash: Hex }
   /** Something failed and will be tried again. */
