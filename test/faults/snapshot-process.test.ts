@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import t, { type Test } from 'tap';
@@ -50,6 +50,7 @@ function signal({ pid }: ServiceProcess, name: NodeJS.Signals): void {
 interface Running {
   readonly service: ServiceProcess;
   readonly loaded: LoadedService;
+  readonly logDir: string;
   /** Resolves when the service has stopped in order, to what lies in its log's directory then. */
   readonly stopped: () => Promise<string[]>;
 }
@@ -69,13 +70,18 @@ async function prepared(t: Test): Promise<Running> {
     t.equal(code, 0, `the log is right ${stderr}`);
     return readdirSync(logDir);
   };
-  return { service, loaded, stopped };
+  return { service, loaded, logDir, stopped };
+}
+
+/** A kill between the creation of a file of trades and its first write leaves it empty; the next start sets it aside. */
+function isUnwritten(logDir: string, name: string): boolean {
+  return /^trades-\d+\.log\.broken$/.test(name) && statSync(path.join(logDir, name)).size === 0;
 }
 
 t.test(
   'a service that is killed while it stops leaves no process, and what is left on its way harms none',
   async (t) => {
-    const { service, loaded, stopped } = await prepared(t);
+    const { service, loaded, logDir, stopped } = await prepared(t);
     await loaded.start();
     for (let round = 0; round < ROUNDS; round += 1) {
       await loaded.acknowledges();
@@ -100,7 +106,7 @@ t.test(
     signal(service, 'SIGTERM');
     const names = await stopped();
     t.strictSame(
-      names.filter((name) => /\.tmp$|\.broken$/.test(name)),
+      names.filter((name) => /\.tmp$|\.broken$/.test(name) && !isUnwritten(logDir, name)),
       [],
       'nothing unfinished is left',
     );
