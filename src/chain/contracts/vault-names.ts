@@ -18,7 +18,7 @@ function namesOf({ base, quote, type }: VaultPair): string[] {
 /** Undefined where the pair has no vault of that type. */
 export function findVault(vaults: readonly VaultProfile[], option: VaultPair): VaultProfile | undefined {
   for (const name of namesOf(option)) {
-    const vault = vaults.find((candidate) => candidate.name === name);
+    const vault = vaults.find((candidate) => isSame(candidate.name, name));
     if (vault !== undefined) return vault;
   }
   return undefined;
@@ -32,11 +32,14 @@ export function pairOfVault(name: string, symbols: readonly string[]): VaultPair
     { base, quote },
     { base, quote: quote.replace(/^USDCe$/, 'USDC') },
     { base: prefix === 'SV' ? base.replace(/^ETH$/, 'testWETH') : base, quote },
-  ].map((pair) => ({ ...pair, type: type === 'C' ? ('C' as const) : ('P' as const) }));
-  return (
-    pairs.find((pair) => symbols.includes(pair.base) && symbols.includes(pair.quote) && namesOf(pair).includes(name)) ??
-    null
-  );
+  ];
+  for (const written of pairs) {
+    const [ofBase, ofQuote] = [symbolOf(written.base, symbols), symbolOf(written.quote, symbols)];
+    if (ofBase === undefined || ofQuote === undefined) continue;
+    const pair = { base: ofBase, quote: ofQuote, type: type === 'C' ? ('C' as const) : ('P' as const) };
+    if (namesOf(pair).some((known) => isSame(known, name))) return pair;
+  }
+  return null;
 }
 
 /** The base tokens that have a vault: their symbols, by the name that the vaults have for them, in any letter case. */
@@ -49,10 +52,20 @@ export function basesOfVaults(
     const [, prefix, written] = /^(p?SV)-([^/]+)\//.exec(name) ?? [];
     if (written === undefined) continue;
     const base = prefix === 'SV' && written === 'ETH' ? 'testWETH' : written;
-    const symbol = symbols.find((known) => known.toLowerCase() === base.toLowerCase());
+    const symbol = symbolOf(base, symbols);
     if (symbol === undefined) continue;
     bases.set(symbol, symbol);
     bases.set(base, symbol);
   }
   return bases;
+}
+
+/** The symbol of a token that a vault's name writes in any letter case. */
+function symbolOf(written: string, symbols: readonly string[]): string | undefined {
+  return symbols.find((symbol) => isSame(symbol, written));
+}
+
+/** The registry writes a token in another letter case than its table of tokens does: wstETH and WSTETH. */
+function isSame(name: string, other: string): boolean {
+  return name.toLowerCase() === other.toLowerCase();
 }

@@ -13,6 +13,13 @@ t.test('vaults are found by the names that each deployment gives them', async (t
   t.equal(nameOf(arbitrumGoerli, 'WETH', 'USDC', 'C'), undefined);
 });
 
+t.test('a vault is found by tokens that its name writes in another letter case', async (t) => {
+  const vault = { name: 'pSV-wstETH/USDCe-C', address: '0x0000000000000000000000000000000000000001' } as const;
+  t.strictSame(pairOfVault(vault.name, ['USDC', 'WSTETH']), { base: 'WSTETH', quote: 'USDC', type: 'C' });
+  t.equal(findVault([vault], { base: 'WSTETH', quote: 'USDC', type: 'C' }), vault);
+  t.equal(findVault([vault], { base: 'WSTETH', quote: 'USDC', type: 'P' }), undefined);
+});
+
 t.test('the name of each vault of the deployments tells the option that finds it', async (t) => {
   for (const { vaults, tokens } of [arbitrum, arbitrumGoerli]) {
     const symbols = tokens.map(({ symbol }) => symbol);
