@@ -1,7 +1,7 @@
 import type { Clock, JournalRecord } from '../engine/ports.js';
 import type { Hex, Pool } from '../engine/quote.js';
-import { LruMap } from '../system/lru-map.js';
 import { repeat } from '../system/timers.js';
+import { FreshValues } from './fresh-values.js';
 
 /** Long contracts of pools in 1e-18, in their order, of one block; null: the chain did not answer. */
 export type ReadSupplies = (poolAddresses: readonly Hex[]) => Promise<readonly (bigint | null)[]>;
@@ -17,60 +17,27 @@ export interface OpenInterestOptions {
   };
 }
 
-interface KnownSupply {
-  readonly size: bigint | null;
-  readonly atMs: number;
-}
-
 /**
  * How many contracts of each pool are held, as the chain says. No event tells: exercises and trades with the pool itself
- * are in none that is followed.
- *
- * The chain is asked on a budget, as for valuations: each pool at most once in `openInterestMaxAgeMs`, all that are due
- * in one batch, and at most one batch at a time.
+ * are in none that is followed. The chain is asked on a budget: see FreshValues.
  */
 export class OpenInterest {
-  readonly #options: OpenInterestOptions;
-  readonly #known: LruMap<Hex, KnownSupply>;
-  /** While some are read: what is read of these may be of before they changed. */
-  readonly #changed = new Set<Hex>();
-  #reading: Promise<void> | null = null;
+  readonly #sizes: FreshValues<Hex, bigint>;
 
-  constructor(options: OpenInterestOptions) {
-    this.#options = options;
-    this.#known = new LruMap(options.limits.openInterestPools);
+  constructor({ readSupplies, clock, limits }: OpenInterestOptions) {
+    const { openInterestPools: most, openInterestMaxAgeMs: maxAgeMs } = limits;
+    this.#sizes = new FreshValues({ nameOf: (pool) => pool, read: readSupplies, clock, most, maxAgeMs });
   }
 
   /** Resolves once the numbers are as new as they have to be; gives those of these pools, null where not known. */
   async prepare(pools: Iterable<Pool>): Promise<(pool: Pool) => bigint | null> {
-    const { clock, limits } = this.#options;
-    const wanted = new Set<Hex>();
-    for (const { poolAddress } of pools) if (wanted.size < limits.openInterestPools) wanted.add(poolAddress);
-    while (this.#reading !== null) await this.#reading;
-    const oldestMs = clock.monotonicMs() - limits.openInterestMaxAgeMs;
-    const due = [...wanted].filter((poolAddress) => (this.#known.get(poolAddress)?.atMs ?? -Infinity) < oldestMs);
-    if (due.length > 0) {
-      this.#reading = this.#read(due).finally(() => (this.#reading = null));
-      await this.#reading;
-    }
-    return ({ poolAddress }) => this.#known.get(poolAddress)?.size ?? null;
+    await this.#sizes.refresh(Array.from(pools, ({ poolAddress }) => poolAddress));
+    return ({ poolAddress }) => this.#sizes.get(poolAddress);
   }
 
   /** Something has changed it: it is asked for again when it is needed, whatever its age. */
   changed(poolAddress: Hex): void {
-    const known = this.#known.get(poolAddress);
-    if (known !== undefined) this.#known.set(poolAddress, { ...known, atMs: -Infinity });
-    if (this.#reading !== null) this.#changed.add(poolAddress);
-  }
-
-  async #read(poolAddresses: readonly Hex[]): Promise<void> {
-    this.#changed.clear();
-    const sizes = await this.#options.readSupplies(poolAddresses);
-    const atMs = this.#options.clock.monotonicMs();
-    for (const [i, poolAddress] of poolAddresses.entries()) {
-      const isCurrent = !this.#changed.has(poolAddress);
-      this.#known.set(poolAddress, { size: sizes[i] ?? null, atMs: isCurrent ? atMs : -Infinity });
-    }
+    this.#sizes.outdate(poolAddress);
   }
 }
 

@@ -1,8 +1,8 @@
 import type { Clock } from '../engine/ports.js';
 import type { Hex, Pool, PoolKey } from '../engine/quote.js';
-import { LruMap } from '../system/lru-map.js';
 import type { ValuationJson } from '../wire/valuation.js';
 import { impliedVolatility, valueOption } from './black-scholes.js';
+import { FreshValues } from './fresh-values.js';
 
 /** The best price of each side, normalised, in 1e-18. */
 export interface BestPrices {
@@ -41,12 +41,6 @@ export interface ValuationOptions {
   };
 }
 
-interface KnownPrice {
-  /** Null: the oracle gave none. */
-  readonly price: bigint | null;
-  readonly atMs: number;
-}
-
 const YEAR_SECONDS = 365 * 86_400;
 const DAYS_PER_YEAR = 365;
 const ONE = 1e18;
@@ -57,33 +51,28 @@ const ONE = 1e18;
  * A valuation is served beside the numbered feed and never in it. It depends on when this process asked the oracle, so
  * two gateways may have different ones, while the bytes of the feed must be the same for every reader.
  *
- * The chain is asked on a budget: each pair at most once in `spotMaxAgeMs`, all that are due in one batch, and at most
- * one batch at a time.
+ * The chain is asked on a budget: see FreshValues.
  */
 export class Valuations {
   readonly #options: ValuationOptions;
-  readonly #prices: LruMap<string, KnownPrice>;
-  #reading: Promise<void> | null = null;
+  readonly #prices: FreshValues<SpotPair, bigint>;
 
   constructor(options: ValuationOptions) {
     this.#options = options;
-    this.#prices = new LruMap(options.limits.spotPairs);
+    const { readSpots, clock, limits } = options;
+    this.#prices = new FreshValues({
+      nameOf,
+      read: async (pairs) => (await readSpots(pairs)).map((spot) => ('price' in spot ? spot.price : null)),
+      clock,
+      most: limits.spotPairs,
+      maxAgeMs: limits.spotMaxAgeMs,
+    });
   }
 
   /** Resolves once prices are as new as they have to be; values any of these pools. */
   async prepare(pools: Iterable<Pool>): Promise<(valued: ValuedPool) => ValuationJson> {
-    const { spotPairs } = this.#options.limits;
-    const pairs = new Map<string, SpotPair>();
-    for (const { poolKey } of pools) {
-      if (!this.#options.hasOracle(poolKey)) continue;
-      for (const pair of this.#pairsOf(poolKey)) if (pairs.size < spotPairs) pairs.set(nameOf(pair), pair);
-    }
-    while (this.#reading !== null) await this.#reading;
-    const due = [...pairs.values()].filter((pair) => this.#isDue(pair));
-    if (due.length > 0) {
-      this.#reading = this.#read(due).finally(() => (this.#reading = null));
-      await this.#reading;
-    }
+    const priced = Array.from(pools, ({ poolKey }) => poolKey).filter((poolKey) => this.#options.hasOracle(poolKey));
+    await this.#prices.refresh(priced.flatMap((poolKey) => this.#pairsOf(poolKey)));
     return (valued) => this.#value(valued);
   }
 
@@ -92,31 +81,12 @@ export class Valuations {
     return [{ base, quote }, ...(dollar === null ? [] : [{ base: quote, quote: dollar }])];
   }
 
-  #isDue(pair: SpotPair): boolean {
-    const known = this.#prices.get(nameOf(pair));
-    const { clock, limits } = this.#options;
-    return known === undefined || clock.monotonicMs() - known.atMs > limits.spotMaxAgeMs;
-  }
-
-  async #read(pairs: readonly SpotPair[]): Promise<void> {
-    const answers = await this.#options.readSpots(pairs);
-    const atMs = this.#options.clock.monotonicMs();
-    for (const [i, pair] of pairs.entries()) {
-      const answer = answers[i];
-      this.#prices.set(nameOf(pair), { price: answer !== undefined && 'price' in answer ? answer.price : null, atMs });
-    }
-  }
-
-  #price(pair: SpotPair): bigint | null {
-    return this.#prices.get(nameOf(pair))?.price ?? null;
-  }
-
   #value({ pool, best }: ValuedPool): ValuationJson {
     const { hasOracle, dollar, nowSeconds } = this.#options;
     const { poolKey } = pool;
     const isPriced = hasOracle(poolKey);
-    const spot = isPriced ? this.#price(poolKey) : null;
-    const quoteUsd = isPriced && dollar !== null ? this.#price({ base: poolKey.quote, quote: dollar }) : null;
+    const spot = isPriced ? this.#prices.get(poolKey) : null;
+    const quoteUsd = isPriced && dollar !== null ? this.#prices.get({ base: poolKey.quote, quote: dollar }) : null;
     return valuePool({ poolKey, best, spot, quoteUsd, seconds: poolKey.maturity - nowSeconds() });
   }
 }
