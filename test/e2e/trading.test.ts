@@ -178,6 +178,31 @@ t.test('a quote that is gone is listed as failed, and the others are filled', as
   });
 });
 
+t.test('a quote that goes after its dry run, before the gas is estimated, is listed as failed, too', async (t) => {
+  const client = connect(t);
+  const pool = market.pool('WBTC', 30_000n, true);
+  const [gone = '0x'] = await post(client, pool, { price: ONE / 20n }, { price: ONE / 10n });
+  const node = market.transport()({});
+  let isGone = false;
+  const request: typeof node.request = async (asked) => {
+    if (['eth_fillTransaction', 'eth_estimateGas'].includes(asked.method) && !isGone) {
+      isGone = true;
+      await market.cancel(maker.address, pool.poolAddress, [gone]);
+    }
+    return node.request(asked);
+  };
+  const wallet = market.walletOf(market.taker, custom({ request }, { retryCount: 0 }));
+  const taker = new Trader({ client, wallet, erc20Router: chain.contracts.erc20Router, timeouts });
+  const nonce = () => market.client.getTransactionCount({ address: taker.address });
+  const before = await nonce();
+  t.match(await taker.fill(await taker.plan(quoted(pool), buy(2n * ONE))), {
+    failed: [{ quoteId: gone, reason: 'Pool__QuoteOBCancelled' }],
+    filled: ONE,
+    shortfall: ONE,
+  });
+  t.equal(await nonce(), before + 1);
+});
+
 /** A taker whose node shows `trick` from its second transaction on. */
 async function troubledTaker(t: Test, trick: (request: RpcRequest, hash: unknown) => Trick) {
   const proxy = await RpcProxy.open(chain.rpcUrl);

@@ -74,7 +74,8 @@ export class Transactions {
       }),
     ]);
     if (code === undefined) throw new NoContractError(call.address);
-    return this.#write(request as Parameters<typeof writeContract>[1]);
+    // viem's request has the ABI of the function alone, which does not name the contract's errors.
+    return this.#write({ ...(request as Parameters<typeof writeContract>[1]), abi: call.abi });
   }
 
   /** An account that signs here knows its transaction's hash even if the node's answer is lost. */
@@ -94,7 +95,9 @@ export class Transactions {
       return await writeContract(this.wallet, { ...request, account: signer });
     } catch (error) {
       const [hash] = hashes;
-      if (hash !== undefined && (await this.#mayBeSent(hash, error))) return hash;
+      // The contract may refuse to the estimate of the gas what the dry run allowed.
+      if (hash === undefined) throw refusal(error);
+      if (await this.#mayBeSent(hash, error)) return hash;
       throw error;
     }
   }
