@@ -67,7 +67,7 @@ export function rfqPorts(
       const found = await unlessChainFails(() => pools.resolve([poolKey]), null);
       return found === null ? 'UNAVAILABLE' : (found[0]?.poolAddress ?? 'IMPOSSIBLE');
     },
-    publish: (rfq, owner) => desk.publish(owner, rfq),
+    publish: (rfq, owner) => desk.publish(rfq, owner),
     open: (request) => desk.open(request),
     cancel: (owner, id) => desk.cancel(owner, id),
   };

@@ -79,7 +79,7 @@ export class RfqDesk {
    * taker: the store would count every public quote of the pool as an answer to it, everybody's fills as its own, and
    * take the answers of hidden takers' requests away. `owner` undefined: an older gateway of the cluster does not say.
    */
-  async publish(owner: string | null | undefined, rfq: Rfq): Promise<'OK' | 'STORAGE_FULL' | 'BUSY'> {
+  async publish(rfq: Rfq, owner: string | null | undefined): Promise<'OK' | 'STORAGE_FULL' | 'BUSY'> {
     const { sequencer, nowSeconds, limits } = this.#parts;
     const isOwned = typeof owner === 'string' && rfq.taker !== ZERO_ADDRESS;
     const isFollowed = isOwned && this.#roomRefusal(owner, 1) === null;

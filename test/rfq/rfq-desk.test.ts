@@ -43,7 +43,7 @@ async function setUp() {
   /** The oldest package. */
   const cancel = () => world.clock.until(desk.cancel(request.owner, states()[0]?.terms.leg?.packageId ?? ''));
   /** A request of a socket. */
-  const publish = (taker: Hex) => world.clock.until(desk.publish(request.owner, { ...leg, taker }));
+  const publish = (taker: Hex) => world.clock.until(desk.publish({ ...leg, taker }, request.owner));
   return { cancel, emptied, fillUpTo, live, open, publish, sequencer, states };
 }
 
