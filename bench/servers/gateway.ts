@@ -30,6 +30,7 @@ const settings = {
   host: '127.0.0.1',
   port: 0,
 } as unknown as Settings;
+const cluster = await connectCluster({ ...place, unsafe: false, callMs: CALL_MS });
 const gateway = await startGateway({
   ...plainOptions,
   settings,
@@ -37,11 +38,14 @@ const gateway = await startGateway({
   rpc: { settlement: rpcOfNobody, stream: rpcOfNobody },
   // Nobody answers pings.
   limits: { ...effectiveLimits(settings), wsIdleSeconds: 960 },
-  cluster: await connectCluster({ ...place, unsafe: false, callMs: CALL_MS }),
+  cluster,
   version: 'bench',
   page: { files: [], localKey: null },
   spareDescriptors: () => MANY,
 });
 await gateway.service.ready;
 
-answerQuestions<ServerDialogue>(serverAnswers(gateway.service.port), () => gateway.stop());
+answerQuestions<ServerDialogue>(serverAnswers(gateway.service.port), async () => {
+  await gateway.stop();
+  await cluster.close();
+});

@@ -325,6 +325,7 @@ export interface GatewayProcess {
   readonly service: Service;
   /** The replica's: it applies what the cluster has committed. */
   readonly engine: Engine;
+  /** Leaves the connection to the cluster open. */
   stop(): Promise<void>;
 }
 
@@ -374,8 +375,6 @@ export async function startGateway(options: GatewayProcessOptions): Promise<Gate
       await service.stop();
       keys.close();
       stopRoll();
-      replica.stop();
-      await cluster.close();
     },
   };
 }
