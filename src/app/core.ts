@@ -1,6 +1,7 @@
 import type { ProofStore } from '../auth/proof-store.js';
 import type { ChainReader } from '../chain/contracts/chain-reader.js';
 import type { ChainHealth } from '../chain/follow/chain-health.js';
+import type { ChainSeconds } from '../chain/options/option-series.js';
 import type { ChainRole } from '../engine/command.js';
 import type { JournalRecord } from '../engine/ports.js';
 import type { EngineTime } from '../engine/sequencer.js';
@@ -51,7 +52,7 @@ export interface OptionServices {
  */
 export interface Core {
   readonly records: CommittedRecords;
-  readonly time: Pick<EngineTime, 'nowMs'>;
+  readonly time: Pick<EngineTime, 'nowMs' | 'nowSeconds'>;
   readonly chains: ChainsView;
   readonly publishing: QuotePublishing;
   readonly withdrawals: QuoteWithdrawals;
@@ -93,3 +94,11 @@ export function staleness({ health, follower }: ChainsView, nowMs: number): stri
 
 /** Since the start of the process. */
 export const UNREAD = 'the chains have not been read to their heads yet';
+
+/** Engine time, which follows the settlement chain's; null until a block of that chain was read. */
+export function chainSeconds(
+  { health }: { readonly health: { readonly settlement: Pick<ChainHealth, 'status'> } },
+  { nowSeconds }: Pick<EngineTime, 'nowSeconds'>,
+): ChainSeconds {
+  return () => (health.settlement.status().head === null ? null : nowSeconds());
+}

@@ -1,5 +1,6 @@
 import { privateKeyToAddress } from 'viem/accounts';
 import type { Profile } from '../chain/contracts/deployments.js';
+import { OptionSeries } from '../chain/options/option-series.js';
 import type { IntentLog } from '../chain/wallet/intent-log.js';
 import type { OperatorAccount } from '../chain/wallet/open-wallets.js';
 import type { Settings } from '../config/setting-table.js';
@@ -55,7 +56,7 @@ export async function openLocalCore(
   const time = new EngineTime(clock, engine.tsMs);
   const { expiredAtOnce } = limits;
   const sequencer = new Sequencer({ engine, journal, time, expiredAtOnce, onFault: options.onFault });
-  const nowSeconds = (): number => Math.floor(time.nowMs() / 1000);
+  const { nowSeconds } = time;
   const signing = await openSignatures(options, onFault);
   const { chains, ready } = openFollowedChains(options, { sequencer, time, nowSeconds, signing });
   const operatorGas = new GasBudget({
@@ -71,7 +72,8 @@ export async function openLocalCore(
   const requestClock = new StoppableClock(clock);
   const reads = readsForClients(options, chains, requestClock);
   const { signatures } = signing;
-  const accounts = openAccountQueries({ ...options, time, chains, reads });
+  const series = new OptionSeries(options.profile);
+  const accounts = openAccountQueries({ ...options, series, time, chains, reads });
   const operatorCaps = new OperatorCaps({
     routeGasPerDay: limits.operatorRouteGasPerDay,
     gasPerDay: limits.operatorGasPerDay,
@@ -79,7 +81,7 @@ export async function openLocalCore(
     kept: options.budgets ?? null,
   });
   const wallets = { operatorGas, operatorCaps };
-  const parts = { ...options, ...wallets, sequencer, time, chains, requestClock, reads, accounts, signatures };
+  const parts = { ...options, ...wallets, series, sequencer, time, chains, requestClock, reads, accounts, signatures };
   const optionServices = openOptionServices(parts);
   const publisher = quotePublishing({
     ...openIntake(options, { sequencer, chains, signing, nowSeconds, requestClock }),

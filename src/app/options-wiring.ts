@@ -4,8 +4,8 @@ import { isChainFailure } from '../chain/contracts/contract-errors.js';
 import type { Profile } from '../chain/contracts/deployments.js';
 import { basesOfVaults } from '../chain/contracts/vault-names.js';
 import { AccountBalances, longSupplies } from '../chain/options/account-balances.js';
-import { type ChainSeconds, OptionSeries, PoolListing } from '../chain/options/option-series.js';
-import { Oracles } from '../chain/options/oracles.js';
+import { type ChainSeconds, type OptionSeries, PoolListing } from '../chain/options/option-series.js';
+import type { Oracles } from '../chain/options/oracles.js';
 import { PoolIndexWait, PoolDeployer } from '../chain/options/pool-deployer.js';
 import { Settler } from '../chain/options/settler.js';
 import { VaultQuotes } from '../chain/options/vault-quotes.js';
@@ -34,7 +34,7 @@ import { QuoteSigning } from '../trading/quote-signing.js';
 import { Turns } from '../trading/turns.js';
 import { VaultTrading } from '../trading/vault-trading.js';
 import { parseDecimal } from '../wire/primitives.js';
-import { ReadableJson } from '../wire/readable.js';
+import type { ReadableJson } from '../wire/readable.js';
 import { TokenCaps } from '../quota/token-caps.js';
 import type { OperatorAccount } from '../chain/wallet/open-wallets.js';
 import {
@@ -49,12 +49,14 @@ import {
   GasReservation,
   type OperatorCaps,
 } from '../quota/gas-budget.js';
-import type { ChainsView, CommittedRecords, Core, OptionServices } from './core.js';
+import { chainSeconds, type ChainsView, type CommittedRecords, type Core, type OptionServices } from './core.js';
 import { briefly, TroubleLog } from './trouble-log.js';
 import type { Chains } from './chains.js';
+import type { ServiceOptions } from './service-options.js';
 
 export interface OptionServicesOptions {
   readonly profile: Profile;
+  readonly series: OptionSeries;
   readonly engine: Engine;
   readonly sequencer: Sequencer;
   readonly journal: Journal;
@@ -78,10 +80,12 @@ export interface OptionServicesOptions {
 /** Parts that the routes for options need beside the services. */
 export interface OptionRouteParts {
   readonly profile: Profile;
+  readonly series: OptionSeries;
+  readonly readable: ReadableJson;
+  readonly oracles: Oracles;
   readonly engine: Pick<Engine, 'pools'>;
   readonly records: Pick<CommittedRecords, 'whenDurable'>;
-  readonly time: Pick<EngineTime, 'nowMs'>;
-  readonly settlement: Core['settlement'];
+  readonly time: Core['time'];
   readonly accounts: Core['accounts'];
   readonly operatorAddress: Core['operatorAddress'];
   readonly chains: Pick<ChainsView, 'health'>;
@@ -94,11 +98,9 @@ export interface OptionRouteParts {
 
 /** Puts together the routes for options by their symbols: pools, vault quotes, settlement. */
 export function createOptionRoutes(parts: OptionRouteParts): Route[] {
-  const { profile, engine, records, time, accounts, operatorAddress, services, limits } = parts;
+  const { profile, series, engine, records, time, chains, accounts, operatorAddress, services, limits } = parts;
   const chainId = String(profile.settlement.chainId);
-  const series = new OptionSeries(profile);
-  const engineSeconds = (): number => Math.floor(time.nowMs() / 1000);
-  const listing = new PoolListing(() => engine.pools(), series, engineSeconds, limits.poolListingSeconds);
+  const listing = new PoolListing(() => engine.pools(), series, time.nowSeconds, limits.poolListingSeconds);
   const pools = {
     list: listing.list.bind(listing),
     instruments: () => listing.instruments(),
@@ -109,7 +111,7 @@ export function createOptionRoutes(parts: OptionRouteParts): Route[] {
     ...poolRoutes(pools, services?.deployments ?? null, symbols, limits),
     vaultRoute(services?.vaults ?? null, symbols, limits),
     ...settlementRoutes(services?.settlements ?? null, symbols, limits),
-    ...oracleRoutes({ ...oracleParts(parts, series), limits }),
+    ...oracleRoutes({ ...oracleParts(parts), limits }),
     ...tradingRoutes({
       trading: services?.trading ?? null,
       publishing: parts.publishing,
@@ -118,7 +120,7 @@ export function createOptionRoutes(parts: OptionRouteParts): Route[] {
           { keyId: id, route: 'POST /orderbook/quotes', txHash, succeeded: true },
           'operator wallet used',
         ),
-      readable: new ReadableJson({ optionOf: (key) => series.optionOf(key), nowSeconds: engineSeconds }),
+      readable: parts.readable,
       symbols,
       limits,
     }),
@@ -127,7 +129,7 @@ export function createOptionRoutes(parts: OptionRouteParts): Route[] {
       symbols,
       chainId,
       operator: operatorAddress,
-      nowSeconds: chainSeconds(parts),
+      nowSeconds: chainSeconds(chains, time),
       poolKey: (option, maturity) => series.poolKey(option, maturity),
       limits,
     }),
@@ -135,9 +137,7 @@ export function createOptionRoutes(parts: OptionRouteParts): Route[] {
 }
 
 /** Parts that the routes of strikes, maturities and oracles need. */
-function oracleParts(parts: OptionRouteParts, series: OptionSeries): Omit<OracleRouteParts, 'limits'> {
-  const { profile, settlement } = parts;
-  const oracles = new Oracles(settlement, profile.contracts, series);
+function oracleParts({ profile, series, oracles, chains, time }: OptionRouteParts): Omit<OracleRouteParts, 'limits'> {
   const { symbols } = series;
   return {
     oracles: {
@@ -150,7 +150,7 @@ function oracleParts(parts: OptionRouteParts, series: OptionSeries): Omit<Oracle
     },
     symbols,
     vaultBases: basesOfVaults(profile.vaults, symbols),
-    nowSeconds: chainSeconds(parts),
+    nowSeconds: chainSeconds(chains, time),
   };
 }
 
@@ -165,23 +165,18 @@ export function openInterestOf(
 
 /** Estimates of pools by the spot prices of the deployment's oracle adapter. */
 export function openValuations(
-  {
-    profile,
-    settlement,
-    time,
-    clock,
-    limits,
-  }: Omit<OptionRouteParts, 'services' | 'publishing'> & { readonly clock: Clock },
+  { profile, clock, limits }: Pick<ServiceOptions, 'profile' | 'clock' | 'limits'>,
+  { nowSeconds }: Core['time'],
   series: OptionSeries,
+  oracles: Oracles,
   interest: OpenInterest,
 ): TickerValuations {
-  const oracles = new Oracles(settlement, profile.contracts, series);
   const adapter = profile.contracts.oracleAdapter.address.toLowerCase();
   const valuations = new Valuations({
     readSpots: (pairs) => oracles.spotPrices(pairs),
     hasOracle: ({ oracleAdapter }) => oracleAdapter.toLowerCase() === adapter,
     dollar: series.token('USDC')?.address ?? null,
-    nowSeconds: () => Math.floor(time.nowMs() / 1000),
+    nowSeconds,
     clock,
     limits,
   });
@@ -198,24 +193,14 @@ export function openValuations(
   };
 }
 
-function chainSeconds({
-  chains,
-  time,
-}: {
-  readonly chains: Pick<ChainsView, 'health'>;
-  readonly time: Pick<EngineTime, 'nowMs'>;
-}): ChainSeconds {
-  return () => (chains.health.settlement.status().head === null ? null : Math.floor(time.nowMs() / 1000));
-}
-
 /** Opens the queries of accounts' holdings. */
 export function openAccountQueries(
-  options: Pick<OptionServicesOptions, 'profile' | 'time' | 'reads' | 'limits'> & {
+  options: Pick<OptionServicesOptions, 'profile' | 'series' | 'time' | 'reads' | 'limits'> & {
     readonly chains: Pick<Chains, 'settlement'>;
     readonly clock: Clock;
   },
 ): AccountBalances {
-  const { profile, time, chains, reads, clock, limits } = options;
+  const { profile, series, time, chains, reads, clock, limits } = options;
   const { settlement } = chains;
   const reader = {
     multicall: reads.multicall,
@@ -224,20 +209,18 @@ export function openAccountQueries(
     head: settlement.head.bind(settlement),
     block: settlement.block.bind(settlement),
   };
-  const nowSeconds = (): number => Math.floor(time.nowMs() / 1000);
-  return new AccountBalances(reader, profile, new OptionSeries(profile), clock, nowSeconds, limits);
+  return new AccountBalances(reader, profile, series, clock, time.nowSeconds, limits);
 }
 
 /** Null without a wallet. */
 export function openOptionServices(options: OptionServicesOptions): OptionServices | null {
-  const { profile, engine, sequencer, journal, time, chains, operatorGas, operatorCaps, accounts } = options;
+  const { profile, series, engine, sequencer, journal, time, chains, operatorGas, operatorCaps, accounts } = options;
   const { limits, requestClock, logger } = options;
   const { settlementWallet, follower, health } = chains;
   if (settlementWallet === null) return null;
-  const series = new OptionSeries(profile);
   const settlement = options.reads;
   const factory = profile.contracts.poolFactory.address;
-  const now = chainSeconds({ chains, time });
+  const now = chainSeconds(chains, time);
   const onMined = (): void => {
     follower.wake();
     // A request after the answer must see what the transaction did to the positions.
@@ -285,14 +268,13 @@ export function openOptionServices(options: OptionServicesOptions): OptionServic
         ),
     },
     vaults: vaultQuotes,
-    trading: openTrading(options, { wallet: settlementWallet, operator, series, vaultQuotes, now, act }),
+    trading: openTrading(options, { wallet: settlementWallet, operator, vaultQuotes, now, act }),
   };
 }
 
 interface TradingParts {
   readonly wallet: NonNullable<Chains['settlementWallet']>;
   readonly operator: Operator;
-  readonly series: OptionSeries;
   readonly vaultQuotes: VaultQuotes;
   readonly now: ChainSeconds;
   readonly act: (caller: Caller, route: string, gasPerTx: number) => GasReservation;
@@ -300,8 +282,8 @@ interface TradingParts {
 
 /** Trades of the wallet for keys with the scope operator. */
 function openTrading(options: OptionServicesOptions, parts: TradingParts): OperatorTrading {
-  const { profile, engine, journal, time, chains, reads, limits, logger } = options;
-  const { wallet, operator, series, vaultQuotes, now, act } = parts;
+  const { profile, series, engine, journal, time, chains, reads, limits, logger } = options;
+  const { wallet, operator, vaultQuotes, now, act } = parts;
   const { poolFactory, erc20Router } = profile.contracts;
   const caps = new TokenCaps({
     perDay: readTokenCaps(options.operator?.tokensPerDay ?? [], series),

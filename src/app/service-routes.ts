@@ -2,6 +2,7 @@ import type { SignIn } from '../auth/sign-in.js';
 import type { TakerAccess } from '../auth/taker-access.js';
 import { FillPlans } from '../chain/options/fill-plans.js';
 import type { OptionSeries, PoolNames } from '../chain/options/option-series.js';
+import type { Oracles } from '../chain/options/oracles.js';
 import type { Hex } from '../engine/quote.js';
 import type { Feed } from '../feed/feed.js';
 import { authRoutes } from '../http/auth-routes.js';
@@ -18,7 +19,7 @@ import { networkOf } from '../net/address.js';
 import type { UnknownKeyGuard } from '../quota/unknown-key-guard.js';
 import type { QuoteJson } from '../wire/quote-json.js';
 import type { ReadableJson } from '../wire/readable.js';
-import type { Core } from './core.js';
+import { chainSeconds, type Core } from './core.js';
 import { coverQueries, knownPool } from './engine-ports.js';
 import { bookQueries } from './http-wiring.js';
 import { createOptionRoutes } from './options-wiring.js';
@@ -30,6 +31,7 @@ export interface ServiceRoutesParts {
   readonly feed: Feed;
   readonly chainId: string;
   readonly series: OptionSeries;
+  readonly oracles: Oracles;
   readonly poolNames: PoolNames;
   readonly quoteJson: QuoteJson;
   readonly readableJson: ReadableJson;
@@ -38,13 +40,11 @@ export interface ServiceRoutesParts {
   readonly unknownKeys: UnknownKeyGuard;
   readonly largeAnswers: LargeAnswerRunner;
   readonly trades: TradeHistory;
-  /** Engine time, Unix seconds. */
-  readonly nowSeconds: () => number;
 }
 
 /** The routes whose ports are made of more than the book: options, requests for quotes, sign-in, the past, the market. */
 export function openServiceRoutes(parts: ServiceRoutesParts): Route[] {
-  const { options, core, feed, chainId, series, poolNames, quoteJson, takers, nowSeconds } = parts;
+  const { options, core, feed, chainId, series, oracles, poolNames, quoteJson, readableJson, takers } = parts;
   const answers = parts.largeAnswers;
   const { profile, engine, keys, limits } = options;
   const { records, past } = core;
@@ -54,7 +54,14 @@ export function openServiceRoutes(parts: ServiceRoutesParts): Route[] {
     poolNamed,
   });
   return [
-    ...createOptionRoutes({ ...options, ...core, services: core.optionServices }),
+    ...createOptionRoutes({
+      ...options,
+      ...core,
+      series,
+      oracles,
+      readable: readableJson,
+      services: core.optionServices,
+    }),
     ...rfqRoutes({
       covers,
       takers,
@@ -105,7 +112,7 @@ export function openServiceRoutes(parts: ServiceRoutesParts): Route[] {
       trades: parts.trades,
       instrument: (pool) => series.instrument(pool),
       poolNamed,
-      nowSeconds,
+      nowSeconds: core.time.nowSeconds,
       chainId,
       answers,
       limits,
@@ -113,11 +120,11 @@ export function openServiceRoutes(parts: ServiceRoutesParts): Route[] {
     ...readableOrdersRoutes({
       takers,
       book: bookQueries(engine, records),
-      readable: parts.readableJson,
+      readable: readableJson,
       symbols: series.symbols,
       poolKey: (option, maturity) => series.poolKey(option, maturity),
       poolAddressOf: (poolKey) => core.rfqs.poolAddressOf(poolKey),
-      nowSeconds: () => (core.chains.health.settlement.status().head === null ? null : nowSeconds()),
+      nowSeconds: chainSeconds(core.chains, core.time),
       operator: () => core.operatorAddress(),
       answers,
       limits,

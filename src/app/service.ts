@@ -1,7 +1,8 @@
-import { QuoteDigest } from '../auth/quote-signature.js';
+import { Keccak256 } from '../auth/keccak256.js';
 import type { ProofStore } from '../auth/proof-store.js';
 import { TakerAccess } from '../auth/taker-access.js';
 import { OptionSeries, PoolNames } from '../chain/options/option-series.js';
+import { Oracles } from '../chain/options/oracles.js';
 import type { Hex } from '../engine/quote.js';
 import { eventsBefore } from '../feed/event-history.js';
 import { EventPages } from '../feed/event-pages.js';
@@ -69,15 +70,16 @@ export async function startService(given: ServiceOptions): Promise<Service> {
   const quoteJson = new QuoteJson(chainId, limits.writtenQuotes);
   const series = new OptionSeries(profile);
   const namedQuoteJson = new QuoteJson(chainId, limits.writtenQuotes, (pool) => series.instrument(pool));
-  const nowSeconds = (): number => Math.floor(core.time.nowMs() / 1000);
+  const { nowSeconds } = core.time;
   const readableJson = new ReadableJson({ optionOf: (poolKey) => series.optionOf(poolKey), nowSeconds });
-  const digests = new QuoteDigest(profile.settlement.chainId, limits.poolCache);
+  const oracles = new Oracles(core.settlement, profile.contracts, series);
+  const keccak = new Keccak256();
   const topics = { plain: new TopicIndex(chainId), readable: new TopicIndex(chainId, 'readable ') };
   const feed = openFeed(options, {
     chainId,
     recent,
     quoteJson: new QuoteJson(chainId, limits.writtenQuotes, (pool) => series.instrument(pool) ?? undefined),
-    keccak256: (bytes) => digests.keccak256(bytes),
+    keccak256: (bytes) => keccak.of(bytes),
     publish(topic, message, isBinary) {
       publish(topic, message, isBinary);
       gateway.published(message.length);
@@ -121,6 +123,7 @@ export async function startService(given: ServiceOptions): Promise<Service> {
       feed,
       chainId,
       series,
+      oracles,
       poolNames,
       quoteJson,
       readableJson,
@@ -129,10 +132,9 @@ export async function startService(given: ServiceOptions): Promise<Service> {
       unknownKeys,
       largeAnswers,
       trades,
-      nowSeconds,
     }),
     tickers: feed,
-    valuations: openValuations({ ...options, ...core }, series, interest),
+    valuations: openValuations(options, core.time, series, oracles, interest),
     pastEvents: new EventPages(feed, limits),
     poolNamed,
     largeAnswers,

@@ -224,4 +224,7 @@ export class EngineTime {
     }
     return this.#nowMs;
   }
+
+  /** Whole Unix seconds. May be passed on without its object. */
+  readonly nowSeconds = (): number => Math.floor(this.nowMs() / 1000);
 }
