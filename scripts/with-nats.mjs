@@ -165,7 +165,8 @@ async function startOnce({
       conf,
     ];
     await writeFile(file, `${lines.join('\n')}\n`);
-    nodes.push(new NatsNode(program, file, `nats://127.0.0.1:${client}`, `http://127.0.0.1:${monitor}`, cluster));
+    const url = `nats://127.0.0.1:${client}`;
+    nodes.push(new NatsNode(program, `n${i + 1}`, file, url, `http://127.0.0.1:${monitor}`, cluster));
   }
   /** The servers' URLs by another address of this machine. */
   const urlAt = (address) => nodes.map(({ url }) => url.replace('127.0.0.1', address)).join(',');
@@ -179,18 +180,28 @@ async function startOnce({
   }
   return all;
 
-  /** Resolves when the nodes that run have a JetStream leader that has heard of most of them. */
+  /** Resolves when the nodes that run are healthy, and in reach of their JetStream leader: it can place a stream. */
   async function ready() {
     const until = Date.now() + START_MS;
     for (;;) {
       const running = nodes.filter((node) => node.isRunning);
       const states = await Promise.all(running.map((node) => node.health()));
-      if (states.length > 0 && states.every((isHealthy) => isHealthy)) return;
+      if (states.length > 0 && states.every((isHealthy) => isHealthy) && (await areInReach(running))) return;
       const dead = nodes.find((node) => node.failed !== null);
       if (dead !== undefined) throw new Error(`a NATS server ended: ${dead.failed}`);
       if (Date.now() > until) throw new Error('the NATS servers are not ready in time');
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
+  }
+
+  /** A server says that it is healthy once it knows the leader, which may not know of that server yet. */
+  async function areInReach(running) {
+    if (servers === 1) return true;
+    const views = await Promise.all(running.map((node) => node.metaCluster()));
+    const view = views.find((seen, i) => seen?.leader === running[i].name);
+    const isInReach = ({ name }) =>
+      name === view.leader || view.replicas?.some((peer) => peer.name === name && peer.current && !peer.offline);
+    return view !== undefined && running.every(isInReach);
   }
 
   async function stop() {
@@ -206,8 +217,9 @@ class NatsNode {
   #output = '';
   failed = null;
 
-  constructor(program, conf, url, monitorUrl, routePort) {
+  constructor(program, name, conf, url, monitorUrl, routePort) {
     this.program = program;
+    this.name = name;
     this.conf = conf;
     this.url = url;
     this.monitorUrl = monitorUrl;
@@ -249,11 +261,21 @@ class NatsNode {
   }
 
   async health() {
+    return (await this.#monitored('healthz')) !== null;
+  }
+
+  /** The servers of JetStream as this one sees them; null: it does not answer. */
+  async metaCluster() {
+    return (await this.#monitored('jsz'))?.meta_cluster ?? null;
+  }
+
+  /** What its monitoring port answers; null: no success. */
+  async #monitored(what) {
     try {
-      const response = await fetch(`${this.monitorUrl}/healthz`, { signal: AbortSignal.timeout(2_000) });
-      return response.ok;
+      const response = await fetch(`${this.monitorUrl}/${what}`, { signal: AbortSignal.timeout(2_000) });
+      return response.ok ? await response.json() : null;
     } catch {
-      return false;
+      return null;
     }
   }
 
