@@ -30,6 +30,16 @@ t.test('a profile that fits is served', async (t) => {
   t.equal(await service.end('SIGTERM'), 0);
 });
 
+t.test('a token that may be renamed is served under any name of its own', async (t) => {
+  const dai = { symbol: 'DAI', address: chain.tokens.ARB ?? nowhere, decimals: 18, onChainSymbol: '*' };
+  const others = tokens.filter(({ symbol }) => !['DAI', 'ARB'].includes(symbol));
+  const renamed = { ...profile, tokens: [...others, dai], vaults: vaults.filter(({ name }) => !name.includes('ARB')) };
+  const service = await ServiceProcess.prepare({ ...chain, profile: renamed }, t.testdir());
+  t.teardown(() => service.end('SIGKILL'));
+  await service.start();
+  t.equal(await service.end('SIGTERM'), 0);
+});
+
 t.test('everything that is wrong with a profile is listed at the start, which ends', async (t) => {
   const [weth, ...others] = tokens.filter(({ symbol }) => !['USDC', 'DAI', 'ARB'].includes(symbol));
   if (weth === undefined) throw new Error('The local chain has tokens');

@@ -14,10 +14,13 @@ function contract(address: Hex, startBlock: number): ContractProfile {
   return { address, startBlock };
 }
 
+/** `onChainSymbol` of a token whose owner may rename it. */
+export const ANY_SYMBOL = '*';
+
 /**
  * Arbitrum One with the stream on Arbitrum Nova. Symbols are those that options are asked for by; USDC is the bridged
  * token, which the vaults' registry calls USDCe. Its RPC endpoints are public and rate-limited: a service of some size
- * configures its own. Tokens and vaults beyond the service's symbols go into a profile file.
+ * configures its own.
  */
 export const arbitrum: Profile = {
   name: 'arbitrum',
@@ -56,6 +59,35 @@ export const arbitrum: Profile = {
     { symbol: 'USDC', address: '0xFF970A61A04b1cA14834A43f5dE4533eBDDB5CC8', decimals: 6 },
     { symbol: 'DAI', address: '0xDA10009cBd5D07dd0CeCc66161FC93D7c9000da1', decimals: 18 },
     { symbol: 'ARB', address: '0x912CE59144191C1204E64559FE8253a0e49E6548', decimals: 18 },
+    { symbol: 'WSTETH', address: '0x5979D7b546E38E414F7E9822514be443A4800529', decimals: 18 },
+    { symbol: 'KNC', address: '0xe4DDDfe67E7164b0FE14E218d80dC4C08eDC01cB', decimals: 18 },
+    { symbol: 'DPX', address: '0x6C2C06790b3E3E3c38e12Ee22F8183b37a13EE55', decimals: 18 },
+    { symbol: 'AAVE', address: '0xba5DdD1f9d7F570dc94a51479a000E3BCE967196', decimals: 18 },
+    { symbol: 'RPL', address: '0xB766039cc6DB368759C1E56B79AFfE831d0Cc507', decimals: 18 },
+    { symbol: 'GNS', address: '0x18c11FD286C5EC11c3b683Caa813B77f5163A122', decimals: 18 },
+    { symbol: 'COMP', address: '0x354A6dA3fcde098F8389cad84b0182725c6C91dE', decimals: 18 },
+    { symbol: 'BAL', address: '0x040d1EdC9569d4Bab2D15287Dc5A4F10F56a56B8', decimals: 18 },
+    { symbol: 'MKR', address: '0x2e9a6Df78E42a30712c10a9Dc4b1C8656f8F2879', decimals: 18 },
+    { symbol: 'FRAX', address: '0x17FC002b466eEc40DaE837Fc4bE5c67993ddBd6F', decimals: 18, onChainSymbol: ANY_SYMBOL },
+    { symbol: 'MAGIC', address: '0x539bdE0d7Dbd336b79148AA742883198BBF60342', decimals: 18 },
+    { symbol: 'YFI', address: '0x82e3A8F066a6989666b031d916c43672085b1582', decimals: 18 },
+    { symbol: 'CRV', address: '0x11cDb42B0EB46D95f990BeDD4695A6e3fA034978', decimals: 18 },
+    { symbol: 'RDNT', address: '0x3082CC23568eA640225c2467653dB90e9250AaA0', decimals: 18 },
+    { symbol: 'USDT', address: '0xFd086bC7CD5C481DCC9C85ebE478A1C0b69FCbb9', decimals: 6, onChainSymbol: ANY_SYMBOL },
+    { symbol: 'TUSD', address: '0x4D15a3A2286D883AF0AA1B3f21367843FAc63E07', decimals: 18 },
+    { symbol: 'GMX', address: '0xfc5A1A6EB076a2C7aD06eD22C90d7E710E35ad0a', decimals: 18 },
+    { symbol: 'JOE', address: '0x371c7ec6D8039ff7933a2AA28EB827Ffe1F52f07', decimals: 18 },
+    { symbol: 'CBETH', address: '0x1DEBd73E752bEaF79865Fd6446b0c970EaE7732f', decimals: 18 },
+    { symbol: 'DODO', address: '0x69Eb4FA4a2fbd498C257C57Ea8b7655a2559A581', decimals: 18 },
+    { symbol: 'MIMATIC', address: '0x3F56e0c36d275367b8C502090EDF38289b3dEa0d', decimals: 18, onChainSymbol: 'MAI' },
+    { symbol: 'USDD', address: '0x680447595e8b7b3Aa1B43beB9f6098C79ac2Ab3f', decimals: 18 },
+    { symbol: 'SUSHI', address: '0xd4d42F0b6DEF4CE0383636770eF773390d85c61A', decimals: 18 },
+    { symbol: 'UNI', address: '0xFa7F8980b0f1E64A2062791cc3b0871572f1F7f0', decimals: 18 },
+    { symbol: 'SPELL', address: '0x3E6648C5a70A150A88bCE65F4aD4d506Fe15d2AF', decimals: 18 },
+    { symbol: 'FXS', address: '0x9d2F299715D94d8A7E6F5eaa8E654E8c74a988A7', decimals: 18, onChainSymbol: ANY_SYMBOL },
+    { symbol: 'LUSD', address: '0x93b346b6BC2548dA6A1E7d98E9a421B42541425b', decimals: 18 },
+    { symbol: 'SOL', address: '0x2bcC6D6CdBbDC0a4071e48bb3B969b06B3330c07', decimals: 9 },
+    { symbol: 'OP', address: '0xaC800FD6159c2a2CB8fC31EF74621eB430287a5A', decimals: 18 },
   ],
   vaults: [
     { name: 'pSV-WETH/USDCe-C', address: '0xbae43c546DFADC69576aE73C68e0694A54F08e1B' },
@@ -66,8 +98,20 @@ export const arbitrum: Profile = {
     { name: 'pSV-ARB/USDCe-P', address: '0xBe3E229319f86F5EE96EE1Dc0B6D55e8b68a439e' },
     { name: 'pSV-LINK/USDCe-C', address: '0x9C9a20b9A27b91592f7EF7622F8c4Fea9f4A0C8f' },
     { name: 'pSV-LINK/USDCe-P', address: '0x8CEbe7380Bbe5e680Fa31a5fe0229F638580dbf3' },
+    { name: 'pSV-wstETH/USDCe-C', address: '0xe0C92F15eE2947C81e8d72864AC62331bAf8D77d' },
+    { name: 'pSV-wstETH/USDCe-P', address: '0xe330C090e2A5CEB4C39d3fB1dF82c773Efa55dcF' },
+    { name: 'pSV-GMX/USDCe-C', address: '0x2E98Ed9983747ab93F14503cde4Cd0f1EAcBD098' },
+    { name: 'pSV-GMX/USDCe-P', address: '0xB5ECA2280dD6a58C9E17f613F292Cb35E5260f21' },
+    { name: 'pSV-MAGIC/USDCe-C', address: '0xA181F7ce9820b074960C4Ee11d5202F159C87AFB' },
+    { name: 'pSV-MAGIC/USDCe-P', address: '0xe56BF5a095f98c3Ad93ec4C8aa0A5C9bA780b615' },
+    { name: 'pSV-SOL/USDCe-C', address: '0x2aebD7FFd70cB191eb72a76662a04aEb6A4Ee9E2' },
+    { name: 'pSV-SOL/USDCe-P', address: '0x010aEb3ec7A6a15655C2991eb617c7D9b64Baef0' },
+    { name: 'pSV-FXS/FRAX-C', address: '0x767823505c345fA1Aa315116DC5f0276f8D5C623' },
+    { name: 'pSV-FXS/FRAX-P', address: '0x469ea472D168364B2e50aBB81Fe5C6DA142f9a62' },
     { name: 'pSV-PREMIA/USDCe-C', address: '0xA8FF43e1953139a830c3dF25C4a922cF985B079A' },
     { name: 'pSV-PREMIA/USDCe-P', address: '0xF1f6B7e04549976f6274917a86575D55d6e6e3C8' },
+    { name: 'pSV-OP/USDCe-C', address: '0xd4AF4096891A45c488bd330bbEa7fE5c38890613' },
+    { name: 'pSV-OP/USDCe-P', address: '0xD9A6443FB26259FdDD781b4f546cE57f153feeE8' },
   ],
 };
 
@@ -149,7 +193,7 @@ export interface TokenProfile {
   readonly symbol: string;
   readonly address: Hex;
   readonly decimals: number;
-  /** The contract's own `symbol()` where that is not `symbol`; null: the same, or nearly. */
+  /** The contract's own `symbol()` where that is not `symbol`; null: the same, or nearly; ANY_SYMBOL: anything. */
   readonly onChainSymbol?: string | null;
 }
 

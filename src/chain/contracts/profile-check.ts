@@ -16,7 +16,7 @@ import {
 } from './abi.js';
 import { ChainReader } from './chain-reader.js';
 import { revertName } from './contract-errors.js';
-import type { Profile, TokenProfile, VaultProfile } from './deployments.js';
+import { ANY_SYMBOL, type Profile, type TokenProfile, type VaultProfile } from './deployments.js';
 import { decodeAggregate3, encodeAggregate3, type MulticallLimits } from './multicall.js';
 import { pairOfVault } from './vault-names.js';
 
@@ -256,6 +256,7 @@ function tokenProbes(
         if (isEmpty(answer)) return null;
         const said = readSymbol(answer);
         if (said === null) return 'does not answer symbol()';
+        if (onChainSymbol === ANY_SYMBOL) return null;
         const isNamed =
           onChainSymbol === null ? isAlike(said, symbol) && !others.includes(said) : said === onChainSymbol;
         return isNamed ? null : `calls itself ${JSON.stringify(said.slice(0, 40))}, not ${onChainSymbol ?? symbol}`;

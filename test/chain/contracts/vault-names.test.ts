@@ -8,6 +8,8 @@ t.test('vaults are found by the names that each deployment gives them', async (t
   t.equal(nameOf(arbitrum, 'WETH', 'USDC', 'C'), 'pSV-WETH/USDCe-C');
   t.equal(nameOf(arbitrum, 'ARB', 'USDC', 'P'), 'pSV-ARB/USDCe-P');
   t.equal(nameOf(arbitrum, 'WETH', 'DAI', 'C'), undefined);
+  t.equal(nameOf(arbitrum, 'WSTETH', 'USDC', 'P'), 'pSV-wstETH/USDCe-P');
+  t.equal(nameOf(arbitrum, 'FXS', 'FRAX', 'C'), 'pSV-FXS/FRAX-C');
   t.equal(nameOf(arbitrumGoerli, 'LINK', 'USDC', 'P'), 'pSV-LINK/USDC-P');
   t.equal(nameOf(arbitrumGoerli, 'testWETH', 'USDC', 'C'), 'SV-ETH/USDC-C');
   t.equal(nameOf(arbitrumGoerli, 'WETH', 'USDC', 'C'), undefined);
