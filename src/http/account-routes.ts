@@ -1,12 +1,11 @@
 import type { Hex } from '../engine/quote.js';
 import type { NetRequest, NetResponse } from '../net/net.js';
 import { AccountQuery, type ChainRead, type OptionBalance, type TokenBalance, WalletQuery } from '../wire/account.js';
-import { formatDecimal, onChain } from '../wire/primitives.js';
+import { formatDecimal } from '../wire/primitives.js';
 import { parseQuery } from '../wire/query.js';
-import { compile } from '../wire/validation.js';
-import { readQuery } from './parse.js';
-import { chainUnreachable, json, noWallet, refuse, wrongChain } from './responses.js';
-import type { Route } from './router.js';
+import { withQuery } from './checked-input.js';
+import { chainUnreachable, json, noWallet } from './responses.js';
+import type { Caller, Route, RouteHandler } from './router.js';
 
 /** Queries of accounts' holdings on the settlement chain. */
 export interface AccountQueries {
@@ -31,17 +30,12 @@ const OPTION_BALANCES = ['/account/option_balance', '/account/option_balances'] 
 
 /** GET /account/collateral_balances, /account/native_balance, /account/option_balance and /account/option_balances. */
 export function accountRoutes({ accounts, operator, chainId, limits }: AccountRouteParts): Route[] {
-  const checkAccount = compile(AccountQuery, limits.schemaErrors);
-  const checkWallet = compile(onChain(WalletQuery, chainId), limits.schemaErrors);
-
   /** Reads the container's form of the query, and answers for its wallet. */
-  function forWallet(answer: (request: NetRequest, wallet: Hex) => Promise<NetResponse>) {
-    return (request: NetRequest): NetResponse | Promise<NetResponse> => {
-      const query = readQuery(request, checkAccount, limits.queryPairs);
-      if (!query.ok) return refuse(request, query.code, query.error);
-      const wallet = query.value.walletAddr ?? operator();
+  function forWallet(answer: (request: NetRequest, wallet: Hex) => Promise<NetResponse>): RouteHandler<Caller> {
+    return withQuery(AccountQuery, { limits }, (request, _, { walletAddr }) => {
+      const wallet = walletAddr ?? operator();
       return wallet === null ? noWallet(request) : answer(request, wallet);
-    };
+    });
   }
 
   const collateral = forWallet(async (request, wallet) => {
@@ -78,17 +72,16 @@ export function accountRoutes({ accounts, operator, chainId, limits }: AccountRo
   }
 
   const positionsOfAccount = forWallet(positions);
+  const positionsOfWallet = withQuery(WalletQuery, { chainId, limits }, (request, _, { wallet }) =>
+    positions(request, wallet),
+  );
 
   /** The cloud's form of the query, where the request names a chain or a wallet as the cloud does. */
-  function optionBalances(request: NetRequest): NetResponse | Promise<NetResponse> {
+  function optionBalances(request: NetRequest, caller: Caller): NetResponse | Promise<NetResponse> {
     const parsed = parseQuery(request.query, { maxPairs: limits.queryPairs });
     const isCloudForm =
       request.path === OPTION_BALANCES[0] || (parsed.ok && ('chainId' in parsed.value || 'wallet' in parsed.value));
-    if (!isCloudForm) return positionsOfAccount(request);
-    const query = readQuery(request, checkWallet, limits.queryPairs);
-    if (!query.ok) return refuse(request, query.code, query.error);
-    if (query.value.chainId !== chainId) return wrongChain(request, chainId);
-    return positions(request, query.value.wallet);
+    return isCloudForm ? positionsOfWallet(request, caller) : positionsOfAccount(request, caller);
   }
 
   return [

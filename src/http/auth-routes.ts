@@ -11,6 +11,7 @@ import {
   type VerifyResult,
 } from '../wire/auth.js';
 import { compile } from '../wire/validation.js';
+import { withBody } from './checked-input.js';
 import { readBody } from './parse.js';
 import { chainUnreachable, json, rateLimited, refuse } from './responses.js';
 import type { Caller, Route } from './router.js';
@@ -59,8 +60,6 @@ export interface AuthRouteParts {
  */
 export function authRoutes({ signIns, selfService, chainId, limits }: AuthRouteParts): Route[] {
   const checkEmpty = compile(NonceBody, limits.schemaErrors);
-  const checkCreation = compile(CreateKeyBody, limits.schemaErrors);
-  const checkVerify = compile(VerifyBody, limits.schemaErrors);
 
   /** Null: there is no body, or an empty object. */
   function wrongEmptyBody(request: NetRequest): NetResponse | null {
@@ -81,10 +80,8 @@ export function authRoutes({ signIns, selfService, chainId, limits }: AuthRouteP
     return json(JSON.stringify(result));
   }
 
-  async function verify(request: NetRequest, caller: Caller): Promise<NetResponse> {
-    const body = readBody(request, checkVerify, limits.bodyParts);
-    if (!body.ok) return refuse(request, body.code, body.error);
-    const { message, signature, keep = 'session' } = body.value;
+  const verify = withBody(VerifyBody, { limits }, async (request, caller: Caller, body) => {
+    const { message, signature, keep = 'session' } = body;
     const result = await signIns.verify(caller.id, { message, signature, keep });
     switch (result.type) {
       case 'SIGNED_IN':
@@ -98,7 +95,7 @@ export function authRoutes({ signIns, selfService, chainId, limits }: AuthRouteP
       default:
         return rejected(request, result);
     }
-  }
+  });
 
   function rejected(request: NetRequest, result: RejectedMessage): NetResponse {
     switch (result.type) {
@@ -130,10 +127,8 @@ export function authRoutes({ signIns, selfService, chainId, limits }: AuthRouteP
     };
   }
 
-  async function createKey(request: NetRequest, networkId: string): Promise<NetResponse> {
-    const body = readBody(request, checkCreation, limits.bodyParts);
-    if (!body.ok) return refuse(request, body.code, body.error);
-    const result = await signIns.createKey(networkId, body.value);
+  const createKey = withBody(CreateKeyBody, { limits }, async (request, networkId: string, body) => {
+    const result = await signIns.createKey(networkId, body);
     switch (result.type) {
       case 'CREATED': {
         const { id, key, address, replaced } = result;
@@ -157,7 +152,7 @@ export function authRoutes({ signIns, selfService, chainId, limits }: AuthRouteP
       default:
         return rejected(request, result);
     }
-  }
+  });
 
   async function signOut(request: NetRequest): Promise<NetResponse> {
     const wrong = wrongEmptyBody(request);
@@ -178,14 +173,14 @@ export function authRoutes({ signIns, selfService, chainId, limits }: AuthRouteP
       path: '/auth/keys/nonce',
       needsKey: false,
       refuse: refusedSelfService,
-      handle: bounded((request, networkId) => nonce(request, networkId)),
+      handle: bounded(nonce),
     },
     {
       method: 'POST',
       path: '/auth/keys',
       needsKey: false,
       refuse: refusedSelfService,
-      handle: bounded((request, networkId) => createKey(request, networkId)),
+      handle: bounded(createKey),
     },
   ];
 }

@@ -2,14 +2,12 @@ import type { TakerAccess } from '../auth/taker-access.js';
 import type { Hex } from '../engine/quote.js';
 import type { Cover, CoverLeg } from '../feed/cover.js';
 import type { CoverRequest } from '../feed/filters.js';
-import type { NetRequest, NetResponse } from '../net/net.js';
 import { type CoverPlan, CoverQuery, type CoverTerms, type FillCosts } from '../wire/orderbook.js';
-import { onChain } from '../wire/primitives.js';
 import type { QuoteJson } from '../wire/quote-json.js';
-import { compile } from '../wire/validation.js';
-import { lowerOrNull, readQuery } from './parse.js';
-import { chainUnreachable, json, poolOf, refuse, takerRefusal, wrongChain } from './responses.js';
-import type { Caller, Route } from './router.js';
+import { withQuery } from './checked-input.js';
+import { lowerOrNull } from './parse.js';
+import { chainUnreachable, json, poolOf, refuse, takerRefusal } from './responses.js';
+import type { Route } from './router.js';
 
 export interface CoverQueries {
   readonly epoch: string;
@@ -37,19 +35,14 @@ export interface CoverRouteParts {
 
 /** GET /quotes/cover: the best quotes for a size, with what a taker has to approve and to send. */
 export function coverRoute({ covers, plans, quoteJson, takers, chainId, limits }: CoverRouteParts): Route {
-  const check = compile(onChain(CoverQuery, chainId), limits.schemaErrors);
-
-  async function handle(request: NetRequest, caller: Caller): Promise<NetResponse> {
-    const query = readQuery(request, check, limits.queryPairs);
-    if (!query.ok) return refuse(request, query.code, query.error);
-    const { chainId: asked, side, size } = query.value;
-    if (asked !== chainId) return wrongChain(request, chainId);
-    const refusal = takerRefusal(request, takers, caller, query.value.taker);
+  const handle = withQuery(CoverQuery, { chainId, limits }, async (request, caller, query) => {
+    const { side, size } = query;
+    const refusal = takerRefusal(request, takers, caller, query.taker);
     if (refusal !== null) return refusal;
-    const poolAddress = poolOf(request, query.value, (instrument) => covers.poolNamed(instrument));
+    const poolAddress = poolOf(request, query, (instrument) => covers.poolNamed(instrument));
     if (typeof poolAddress !== 'string') return poolAddress;
-    const taker = lowerOrNull(query.value.taker);
-    const provider = lowerOrNull(query.value.provider);
+    const taker = lowerOrNull(query.taker);
+    const provider = lowerOrNull(query.provider);
     const { epoch } = covers;
     const { seq, tsMs } = covers.at();
     const cover = covers.cover({ poolAddress, side, size: BigInt(size), taker, provider });
@@ -72,7 +65,7 @@ export function coverRoute({ covers, plans, quoteJson, takers, chainId, limits }
     } satisfies Omit<CoverTerms, 'legs'>;
     const legs = plan.legs.map((terms, i) => legJson(cover.legs[i], terms, quoteJson));
     return json(`${JSON.stringify(head).slice(0, -1)},"legs":[${legs.join(',')}]}`);
-  }
+  });
 
   return { method: 'GET', path: '/quotes/cover', needsKey: true, handle };
 }

@@ -12,9 +12,8 @@ import {
   TradeEventsQuery,
 } from '../wire/feed-messages.js';
 import { closed, onChain } from '../wire/primitives.js';
-import { parseQuery } from '../wire/query.js';
-import { compile } from '../wire/validation.js';
-import { readQuery } from './parse.js';
+import { type Check, compile } from '../wire/validation.js';
+import { withQuery } from './checked-input.js';
 import { answerAsOf, pastPointOf, type PastPorts } from './past-answers.js';
 import {
   json,
@@ -25,9 +24,8 @@ import {
   refuse,
   takerRefusal,
   unavailable,
-  wrongChain,
 } from './responses.js';
-import type { Caller, Route } from './router.js';
+import type { Route } from './router.js';
 
 /** Past messages of the feed. */
 export interface PastEvents {
@@ -67,8 +65,10 @@ export function eventsRoute(
   const checkEvents = compile(onChain(EventsQuery, chainId), limits.schemaErrors);
   const checkBookEvents = compile(onChain(BookEventsQuery, chainId), limits.schemaErrors);
   const checkTradeEvents = compile(onChain(TradeEventsQuery, chainId), limits.schemaErrors);
-  const checkOf = (channel: unknown) =>
-    channel === 'ORDERBOOK' ? checkBookEvents : channel === 'TRADES' ? checkTradeEvents : checkEvents;
+  const check: Check<EventsQuery | BookEventsQuery | TradeEventsQuery> = (value) => {
+    const { channel } = value as { readonly channel?: unknown };
+    return (channel === 'ORDERBOOK' ? checkBookEvents : channel === 'TRADES' ? checkTradeEvents : checkEvents)(value);
+  };
 
   /** A pool of TRADES that goes by its name gets its address, too. */
   function ofPool(request: NetRequest, query: EventsQuery | BookEventsQuery | TradeEventsQuery) {
@@ -82,15 +82,10 @@ export function eventsRoute(
     method: 'GET',
     path: '/events',
     needsKey: true,
-    handle(request: NetRequest, caller: Caller): NetResponse | Promise<NetResponse> {
-      const parsed = parseQuery(request.query, { maxPairs: limits.queryPairs });
-      if (!parsed.ok) return refuse(request, 'malformed_query', parsed.message);
-      const checked = checkOf(parsed.value.channel)(parsed.value);
-      if (!checked.ok) return refuse(request, 'invalid_parameter', checked.errors);
-      if ((checked.value.chainId ?? chainId) !== chainId) return wrongChain(request, chainId);
-      const refusal = takerRefusal(request, takers, caller, takerOf(checked.value));
+    handle: withQuery(check, { chainId, limits }, (request, caller, asked) => {
+      const refusal = takerRefusal(request, takers, caller, takerOf(asked));
       if (refusal !== null) return refusal;
-      const query = ofPool(request, checked.value);
+      const query = ofPool(request, asked);
       if ('status' in query) return query;
       const read = async (work: PacedWork): Promise<NetResponse> => {
         const answer = await past.read(query, work);
@@ -102,7 +97,7 @@ export function eventsRoute(
       };
       if (past.rows(query) <= limits.rowsPerSlice) return read(UNPACED);
       return largeAnswer(answers, request, caller, read);
-    },
+    }),
   };
 }
 
@@ -153,23 +148,19 @@ export function bookRoute(
   ports: PastPorts,
 ): Route {
   const schema = closed({ ...BookPath.properties, ...BookQuery.properties });
-  const check = compile(onChain(schema, chainId), limits.schemaErrors);
   return {
     method: 'GET',
     path: BOOK_PATH,
     needsKey: true,
-    handle(request, caller) {
-      const query = readQuery(request, check, limits.queryPairs, BOOK_PATH);
-      if (!query.ok) return refuse(request, query.code, query.error);
-      if (query.value.chainId !== chainId) return wrongChain(request, chainId);
-      const depth = Number(query.value.depth ?? limits.wsBookLevels);
+    handle: withQuery(schema, { chainId, path: BOOK_PATH, limits }, (request, caller, query) => {
+      const depth = Number(query.depth ?? limits.wsBookLevels);
       if (depth > limits.wsBookLevels) {
         const cause = { code: 'invalid_parameter', param: 'depth' } as const;
         return refuse(request, cause, `depth is ${depth}, at most ${limits.wsBookLevels}`);
       }
-      const { pool } = query.value;
+      const { pool } = query;
       const ofState = () => ({ type: 'BOOK', epoch: books.epoch, pool, depth }) as const;
-      const past = answerAsOf(request, caller, ports, query.value, ofState);
+      const past = answerAsOf(request, caller, ports, query, ofState);
       if (past !== null) return past;
       const poolAddress = pools.addressOf(pool);
       if (poolAddress === null) return noPoolNamed(request, pool);
@@ -185,7 +176,7 @@ export function bookRoute(
       };
       if (books.levels.rowsOf(view) <= limits.rowsPerSlice) return read(UNPACED);
       return largeAnswer(ports.answers, request, caller, read);
-    },
+    }),
   };
 }
 
@@ -232,23 +223,19 @@ export function tickersRoute(
   limits: TickersRouteLimits,
   ports: PastPorts,
 ): Route {
-  const checkQuery = compile(onChain(TickersQuery, chainId), limits.schemaErrors);
   return {
     method: 'GET',
     path: '/tickers',
     needsKey: true,
-    handle(request: NetRequest, caller: Caller): NetResponse | Promise<NetResponse> {
-      const query = readQuery(request, checkQuery, limits.queryPairs);
-      if (!query.ok) return refuse(request, query.code, query.error);
-      if (query.value.chainId !== chainId) return wrongChain(request, chainId);
-      const isValued = query.value.fields === 'valuation';
+    handle: withQuery(TickersQuery, { chainId, limits }, (request, caller, query) => {
+      const isValued = query.fields === 'valuation';
       const ofState = () => ({ type: 'TICKERS', epoch: tickers.epoch }) as const;
-      const isPast = pastPointOf(query.value) !== null;
+      const isPast = pastPointOf(query) !== null;
       if (isValued && isPast) {
         const cause = { code: 'invalid_parameter', param: 'fields' } as const;
         return refuse(request, cause, 'Valuations are of the present alone');
       }
-      const past = answerAsOf(request, caller, ports, query.value, ofState);
+      const past = answerAsOf(request, caller, ports, query, ofState);
       if (past !== null) return past;
       const write = async (work: PacedWork): Promise<NetResponse> => {
         const more = isValued ? await valuations.prepare(tickers.tickerPools()) : undefined;
@@ -263,6 +250,6 @@ export function tickersRoute(
       };
       if (tickers.tickerCount <= limits.rowsPerSlice) return write(UNPACED);
       return largeAnswer(ports.answers, request, caller, write);
-    },
+    }),
   };
 }

@@ -1,11 +1,11 @@
 import type { TakerAccess } from '../auth/taker-access.js';
 import type { PastQueries } from '../past/questions.js';
 import { BookProofPath, BookProofQuery, QuoteHistoryPath, QuoteHistoryQuery } from '../wire/history.js';
-import { closed, onChain } from '../wire/primitives.js';
-import { compile } from '../wire/validation.js';
-import { lower, pageLimit, readQuery } from './parse.js';
+import { closed } from '../wire/primitives.js';
+import { withQuery } from './checked-input.js';
+import { lower, pageLimit } from './parse.js';
 import { answerPast } from './past-answers.js';
-import { type LargeAnswerRunner, refuse, wrongChain } from './responses.js';
+import type { LargeAnswerRunner } from './responses.js';
 import type { Route } from './router.js';
 
 export interface HistoryRouteLimits {
@@ -22,19 +22,13 @@ export function quoteHistoryRoute(
   answers: LargeAnswerRunner,
   takers: TakerAccess,
 ): Route {
-  const check = compile(
-    closed({ ...QuoteHistoryPath.properties, ...QuoteHistoryQuery.properties }),
-    limits.schemaErrors,
-  );
+  const schema = closed({ ...QuoteHistoryPath.properties, ...QuoteHistoryQuery.properties });
   return {
     method: 'GET',
     path: PATH,
     needsKey: true,
-    handle(request, caller) {
-      const query = readQuery(request, check, limits.queryPairs, PATH);
-      if (!query.ok) return refuse(request, query.code, query.error);
-      const { quoteId, afterSeq, limit } = query.value;
-      return answerPast(
+    handle: withQuery(schema, { path: PATH, limits }, (request, caller, { quoteId, afterSeq, limit }) =>
+      answerPast(
         request,
         caller,
         { past, answers },
@@ -45,8 +39,8 @@ export function quoteHistoryRoute(
           takers: takers.shownTo(caller),
           limit: pageLimit(limit),
         },
-      );
-    },
+      ),
+    ),
   };
 }
 
@@ -60,19 +54,14 @@ export function bookProofRoute(
   answers: LargeAnswerRunner,
 ): Route {
   const schema = closed({ ...BookProofPath.properties, ...BookProofQuery.properties });
-  const check = compile(onChain(schema, chainId), limits.schemaErrors);
   return {
     method: 'GET',
     path: PROOF_PATH,
     needsKey: true,
-    handle(request, caller) {
-      const query = readQuery(request, check, limits.queryPairs, PROOF_PATH);
-      if (!query.ok) return refuse(request, query.code, query.error);
-      const { pool, seq } = query.value;
-      if (query.value.chainId !== chainId) return wrongChain(request, chainId);
+    handle: withQuery(schema, { chainId, path: PROOF_PATH, limits }, (request, caller, { pool, seq }) => {
       const poolAddress = lower(pool);
       const point = { type: 'SEQ', seq: Number(seq) } as const;
       return answerPast(request, caller, { past, answers }, { type: 'BOOK_PROOF', poolAddress, point });
-    },
+    }),
   };
 }

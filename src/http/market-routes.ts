@@ -10,19 +10,9 @@ import {
   TradesQuery,
   type TradesResult,
 } from '../wire/market.js';
-import { onChain } from '../wire/primitives.js';
-import { compile } from '../wire/validation.js';
-import { lowerOrNull, pageLimit, readQuery } from './parse.js';
-import {
-  json,
-  largeAnswer,
-  type LargeAnswerRunner,
-  optionalPoolOf,
-  poolOf,
-  refuse,
-  unavailable,
-  wrongChain,
-} from './responses.js';
+import { withQuery } from './checked-input.js';
+import { lowerOrNull, pageLimit } from './parse.js';
+import { json, largeAnswer, type LargeAnswerRunner, optionalPoolOf, poolOf, refuse, unavailable } from './responses.js';
 import type { Caller, Route } from './router.js';
 
 /** The trades that are kept. */
@@ -67,44 +57,37 @@ export interface MarketRouteParts {
 /** GET /trades and GET /candles. */
 export function marketRoutes(parts: MarketRouteParts): Route[] {
   const { trades, chainId, limits } = parts;
-  const checkTrades = compile(onChain(TradesQuery, chainId), limits.schemaErrors);
-  const checkCandles = compile(onChain(CandlesQuery, chainId), limits.schemaErrors);
 
   return [
     {
       method: 'GET',
       path: '/trades',
       needsKey: true,
-      handle(request, caller) {
-        const query = readQuery(request, checkTrades, limits.queryPairs);
-        if (!query.ok) return refuse(request, query.code, query.error);
-        const pool = optionalPoolOf(request, query.value, parts.poolNamed);
+      handle: withQuery(TradesQuery, { chainId, limits }, (request, caller, query) => {
+        const pool = optionalPoolOf(request, query, parts.poolNamed);
         if (pool !== null && typeof pool !== 'string') return pool;
-        return answer(request, caller, query.value, trades, (work) => page(request, query.value, pool, work));
-      },
+        return answer(request, caller, query, trades, (work) => page(request, query, pool, work));
+      }),
     },
     {
       method: 'GET',
       path: '/candles',
       needsKey: true,
-      handle(request, caller) {
-        const query = readQuery(request, checkCandles, limits.queryPairs);
-        if (!query.ok) return refuse(request, query.code, query.error);
-        const pool = poolOf(request, query.value, parts.poolNamed);
+      handle: withQuery(CandlesQuery, { chainId, limits }, (request, caller, query) => {
+        const pool = poolOf(request, query, parts.poolNamed);
         if (typeof pool !== 'string') return pool;
-        return answer(request, caller, query.value, trades.store, (work) => candles(query.value, pool, work));
-      },
+        return answer(request, caller, query, trades.store, (work) => candles(query, pool, work));
+      }),
     },
   ];
 
   function answer(
     request: NetRequest,
     caller: Caller,
-    query: Pick<TradesQuery, 'chainId' | 'from'>,
+    query: Pick<TradesQuery, 'from'>,
     kept: Pick<TradeQueries, 'since'>,
     make: (work: PacedWork) => NetResponse | Promise<NetResponse>,
   ): NetResponse | Promise<NetResponse> {
-    if (query.chainId !== chainId) return wrongChain(request, chainId);
     if (!trades.isComplete) return unavailable(request, 'busy', 'The trades are being read from the log');
     const since = kept.since(parts.nowSeconds());
     if (query.from !== undefined && Number(query.from) < since) {

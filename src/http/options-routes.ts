@@ -17,8 +17,7 @@ import {
   type SettleResponse,
 } from '../wire/options.js';
 import { formatDecimal } from '../wire/primitives.js';
-import { type Check, compile } from '../wire/validation.js';
-import { type BadInput, readAmounts, readQuery } from './parse.js';
+import { withAmounts, withQuery } from './checked-input.js';
 import { BAD_EXPIRATION, chainUnreachable, gasRefused, json, notNow, noWallet, refuse } from './responses.js';
 import type { Caller, Route } from './router.js';
 
@@ -58,43 +57,33 @@ export function poolRoutes(
   symbols: readonly string[],
   limits: PoolRouteLimits,
 ): Route[] {
-  const checkQuery = compile(poolsQuery(symbols), limits.schemaErrors);
-  const checkNone = compile(NoQuery, limits.schemaErrors);
-  const checkBody = compile(postPoolsBody(symbols, limits.poolsPerRequest), limits.schemaErrors);
-  const readOptions = optionsReader(checkBody, limits);
-
-  function list(request: NetRequest): NetResponse | Promise<NetResponse> {
-    const query = readQuery(request, checkQuery, limits.queryPairs);
-    if (!query.ok) return refuse(request, query.code, query.error);
-    const { expiration, ...filter } = query.value;
+  const list = withQuery(poolsQuery(symbols), { limits }, (request, _, { expiration, ...filter }) => {
     const maturity = expiration === undefined ? undefined : parseExpiration(expiration);
     if (maturity === null) return refuse(request, BAD_EXPIRATION, `Invalid expiration date: ${expiration ?? ''}`);
     const listed = pools.list({ ...filter, ...(maturity !== undefined && { maturity }) });
     const text = `[${listed.map((pool) => poolJson(pool, pool.poolAddress)).join(',')}]`;
     const pending = pools.whenDurable();
     return pending === null ? json(text) : pending.then(() => json(text));
-  }
+  });
 
-  function listInstruments(request: NetRequest): NetResponse | Promise<NetResponse> {
-    const query = readQuery(request, checkNone, limits.queryPairs);
-    if (!query.ok) return refuse(request, query.code, query.error);
+  const listInstruments = withQuery(NoQuery, { limits }, () => {
     const text = JSON.stringify(pools.instruments().map(instrumentJson));
     const pending = pools.whenDurable();
     return pending === null ? json(text) : pending.then(() => json(text));
-  }
+  });
 
-  async function deploy(request: NetRequest, caller: Caller): Promise<NetResponse> {
-    const body = readOptions(request);
-    if (!body.ok) return refuse(request, body.code, body.error);
+  const body = postPoolsBody(symbols, limits.poolsPerRequest);
+  const deploy = withAmounts(body, { limits }, async (request, caller, options) => {
     if (deployments === null || deployments.hasWallet?.() === false) return noWallet(request);
     const refusal = deployments.refusal();
     if (refusal !== null) return notNow(request, refusal);
-    const result = await deployments.deploy(caller, body.terms);
+    const asked = options.map(readOption);
+    const result = await deployments.deploy(caller, asked);
     if (result.type === 'CHAIN_UNREACHABLE') return chainUnreachable(request);
     if (result.type !== 'ANSWERED') return gasRefused(request, result);
     const lists = { CREATED: [] as string[], EXISTED: [] as string[], FAILED: [] as string[] };
-    body.options.forEach((option, i) => {
-      const [item, terms] = [result.items[i], body.terms[i]];
+    options.forEach((option, i) => {
+      const [item, terms] = [result.items[i], asked[i]];
       if (item === undefined || terms === undefined) throw new Error('An option has no outcome');
       // A pool is named as GET /pools will name it, a failed option as it was posted.
       const named = { ...terms, expiration: terms.expiration.toUpperCase() };
@@ -104,7 +93,7 @@ export function poolRoutes(
     });
     const { CREATED, EXISTED, FAILED } = lists;
     return json(`{"created":[${CREATED.join(',')}],"existed":[${EXISTED.join(',')}],"failed":[${FAILED.join(',')}]}`);
-  }
+  });
 
   return [
     { method: 'GET', path: '/pools', needsKey: true, handle: list },
@@ -158,20 +147,17 @@ export function settlementRoutes(
   symbols: readonly string[],
   limits: SettlementRouteLimits,
 ): Route[] {
-  const checkBody = compile(settleBody(symbols, limits.settlementsPerRequest), limits.schemaErrors);
-  const readOptions = optionsReader(checkBody, limits);
+  const body = settleBody(symbols, limits.settlementsPerRequest);
 
-  async function answer(request: NetRequest, caller: Caller, close: Close): Promise<NetResponse> {
-    const body = readOptions(request);
-    if (!body.ok) return refuse(request, body.code, body.error);
+  async function answer(request: NetRequest, caller: Caller, options: Option[], close: Close): Promise<NetResponse> {
     if (settlements === null || settlements.hasWallet?.() === false) return noWallet(request);
     const refusal = settlements.refusal();
     if (refusal !== null) return notNow(request, refusal);
-    const result = await settlements[close](caller, body.terms);
+    const result = await settlements[close](caller, options.map(readOption));
     if (result.type === 'CHAIN_UNREACHABLE') return chainUnreachable(request);
     if (result.type !== 'ANSWERED') return gasRefused(request, result);
     const response: SettleResponse = { success: [], failed: [] };
-    body.options.forEach((option, i) => {
+    options.forEach((option, i) => {
       const item = result.items[i];
       if (item === undefined) throw new Error('An option has no outcome');
       if (item.type === 'SETTLED') response.success.push(option);
@@ -186,32 +172,13 @@ export function settlementRoutes(
     needsKey: true,
     takesBatch: true,
     ...(close !== 'settle' && { scope: 'operator' }),
-    handle: (request, caller) => answer(request, caller, close),
+    handle: withAmounts(body, { limits }, (request, caller, options) => answer(request, caller, options, close)),
   }));
 }
-
-export type OptionsBody =
-  /** `options` as posted, `terms` as they are worked with, in the same order. */
-  { readonly ok: true; readonly options: readonly Option[]; readonly terms: readonly OptionTerms[] } | BadInput;
 
 interface OptionsBodyLimits {
   /** Objects, arrays and fields that a body may have. */
   readonly bodyParts: number;
   readonly queryPairs: number;
   readonly schemaErrors: number;
-}
-
-/** Reads a request without parameters whose body is a list of options. */
-function optionsReader(
-  check: Check<Option[]>,
-  { bodyParts, queryPairs, schemaErrors }: OptionsBodyLimits,
-): (request: NetRequest) => OptionsBody {
-  const checkQuery = compile(NoQuery, schemaErrors);
-  return (request) => {
-    const query = readQuery(request, checkQuery, queryPairs);
-    if (!query.ok) return query;
-    const body = readAmounts(request, check, bodyParts);
-    if (!body.ok) return body;
-    return { ok: true, options: body.value, terms: body.value.map(readOption) };
-  };
 }

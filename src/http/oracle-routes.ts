@@ -1,4 +1,3 @@
-import type { NetRequest, NetResponse } from '../net/net.js';
 import { expirationRefusal, listMaturities, parseExpiration } from '../wire/expiration.js';
 import {
   ivQuery,
@@ -10,9 +9,7 @@ import {
 } from '../wire/oracles.js';
 import { formatDecimal, parseDecimal } from '../wire/primitives.js';
 import { NoQuery } from '../wire/options.js';
-import { parseQuery } from '../wire/query.js';
-import { compile } from '../wire/validation.js';
-import { readQuery } from './parse.js';
+import { withQuery } from './checked-input.js';
 import { BAD_EXPIRATION, chainUnreachable, json, refuse } from './responses.js';
 import type { Route } from './router.js';
 
@@ -41,35 +38,20 @@ const NO_SPOTS = 'Failed to get spot prices from oracle';
 
 /** GET /pools/strikes, /pools/maturities, /oracles/spot and /oracles/iv. None of them needs a wallet. */
 export function oracleRoutes({ oracles, symbols, vaultBases, nowSeconds, limits }: OracleRouteParts): Route[] {
-  const checkStrikes = strikesCheck(symbols);
-  const checkSpot = compile(spotQuery(symbols), limits.schemaErrors);
-  const checkIv = compile(ivQuery([...vaultBases.keys()]), limits.schemaErrors);
-  const checkNone = compile(NoQuery, limits.schemaErrors);
-
-  async function strikes(request: NetRequest): Promise<NetResponse> {
-    const query = readQuery(request, checkStrikes, limits.queryPairs);
-    if (!query.ok) return refuse(request, query.code, query.error);
-    const { value } = query;
-    const spot = 'market' in value ? await spotOf(value.market) : readSpot(value.spotPrice);
-    if (typeof spot === 'string') return refuse(request, BAD_SPOT, { message: spot, ...value });
+  const strikes = withQuery(strikesCheck(symbols), { limits }, async (request, _, query) => {
+    const spot = 'market' in query ? await spotOf(query.market) : readSpot(query.spotPrice);
+    if (typeof spot === 'string') return refuse(request, BAD_SPOT, { message: spot, ...query });
     if (spot === null) return refuse(request, 'oracle_failed', NO_SPOT);
     const list = listStrikes(spot);
     return json(`[${list.map((strike) => formatDecimal(strike, 18)).join(',')}]`);
-  }
+  });
 
-  function maturities(request: NetRequest): NetResponse {
-    const query = readQuery(request, checkNone, limits.queryPairs);
-    if (!query.ok) return refuse(request, query.code, query.error);
+  const maturities = withQuery(NoQuery, { limits }, (request) => {
     const now = nowSeconds();
     return now === null ? chainUnreachable(request) : json(JSON.stringify(listMaturities(now)));
-  }
+  });
 
-  async function spotPrices(request: NetRequest): Promise<NetResponse> {
-    const parsed = parseQuery(request.query, { lists: ['markets'], maxPairs: limits.queryPairs });
-    if (!parsed.ok) return refuse(request, 'malformed_query', parsed.message);
-    const query = checkSpot(parsed.value);
-    if (!query.ok) return refuse(request, 'invalid_parameter', query.errors);
-    const { markets } = query.value;
+  const spotPrices = withQuery(spotQuery(symbols), { lists: ['markets'], limits }, async (request, _, { markets }) => {
     const asked = [...new Set(markets)];
     const found = await oracles.dollarPrices(asked);
     const prices = new Map(asked.map((market, i) => [market, found[i]]));
@@ -85,12 +67,11 @@ export function oracleRoutes({ oracles, symbols, vaultBases, nowSeconds, limits 
         : null;
     });
     return items.includes(null) ? refuse(request, 'oracle_failed', NO_SPOTS) : json(`[${items.join(',')}]`);
-  }
+  });
 
-  async function volatilities(request: NetRequest): Promise<NetResponse> {
-    const query = readQuery(request, checkIv, limits.queryPairs);
-    if (!query.ok) return refuse(request, query.code, query.error);
-    const { market, expiration, spotPrice } = query.value;
+  const bases = [...vaultBases.keys()];
+  const volatilities = withQuery(ivQuery(bases), { limits }, async (request, _, query) => {
+    const { market, expiration, spotPrice } = query;
     const now = nowSeconds();
     if (now === null) return chainUnreachable(request);
     const maturity = parseExpiration(expiration);
@@ -121,7 +102,7 @@ export function oracleRoutes({ oracles, symbols, vaultBases, nowSeconds, limits 
           'No volatility oracle is configured: the profile has no contracts.volatilityOracle',
         );
     }
-  }
+  });
 
   /** Null: the oracle gave none. */
   async function spotOf(symbol: string): Promise<bigint | null> {

@@ -17,8 +17,9 @@ import { onChain } from '../wire/primitives.js';
 import { parseQuery } from '../wire/query.js';
 import type { QuoteJson } from '../wire/quote-json.js';
 import { compile } from '../wire/validation.js';
+import { withBody } from './checked-input.js';
 import { type OrderListLimits, OrderLists } from './order-lists.js';
-import { lower, readBody } from './parse.js';
+import { lower } from './parse.js';
 import { answerAsOf } from './past-answers.js';
 import { ResponseCache, type TaggedResponse, type TextDigest, answerConditional } from './response-cache.js';
 import { largeAnswer, type LargeAnswerRunner, refuse, takerRefusal, wrongChain } from './responses.js';
@@ -130,15 +131,11 @@ function orders(reads: BookReading): RouteHandler<Caller> {
 /** GET /orders with the filters in a body: a long list of ids fits into no request line that every proxy takes. */
 function postedOrders(reads: BookReading): RouteHandler<Caller> {
   const { book, chainId, limits, answers, takers } = reads;
-  const checkBody = compile(onChain(ordersBody(limits.quoteIdsPerRequest), chainId), limits.schemaErrors);
-  return (request, caller) => {
-    const query = readBody(request, checkBody, limits.bodyParts);
-    if (!query.ok) return refuse(request, query.code, query.error);
-    if ((query.value.chainId ?? chainId) !== chainId) return wrongChain(request, chainId);
-    const refusal = takerRefusal(request, takers, caller, query.value.taker, query.value.provider);
+  return withBody(ordersBody(limits.quoteIdsPerRequest), { chainId, limits }, (request, caller, query) => {
+    const refusal = takerRefusal(request, takers, caller, query.taker, query.provider);
     if (refusal !== null) return refusal;
     const pending = book.whenDurable();
-    const plan = plannedOrders(reads, query.value, false, caller);
+    const plan = plannedOrders(reads, query, false, caller);
     if (plan.rows >= limits.rowsPerSlice) {
       return largeAnswer(answers, request, caller, async (work) => {
         const durable = book.whenDurable();
@@ -149,7 +146,7 @@ function postedOrders(reads: BookReading): RouteHandler<Caller> {
     }
     const { answer } = plan.few();
     return pending === null ? answer : pending.then(() => answer);
-  };
+  });
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { Hex } from '../engine/quote.js';
 import type { NetRequest, NetRequestHead } from '../net/net.js';
-import { parseQuery } from '../wire/query.js';
+import { parseQuery, type QueryShape } from '../wire/query.js';
 import { isExactNumber } from '../wire/primitives.js';
 import type { Check, SchemaError } from '../wire/validation.js';
 
@@ -31,10 +31,10 @@ export function readJson(body: Uint8Array, maxParts: number): JsonBody {
   }
 }
 
-export type ReadBody<T> = { readonly ok: true; readonly value: T } | BadInput<'invalid_parameter' | 'malformed_body'>;
+export type ReadInput<T> = { readonly ok: true; readonly value: T } | BadInput;
 
 /** The body, parsed and checked; `maxParts` as for `readJson`. */
-export function readBody<T>({ body }: Pick<NetRequest, 'body'>, check: Check<T>, maxParts: number): ReadBody<T> {
+export function readBody<T>({ body }: Pick<NetRequest, 'body'>, check: Check<T>, maxParts: number): ReadInput<T> {
   const parsed = readJson(body, maxParts);
   if (!parsed.ok) return parsed;
   const checked = check(parsed.value);
@@ -48,7 +48,7 @@ const NUMBER_CHARACTERS = 80;
  * The body of a route whose amounts are JSON numbers, checked. `JSON.parse` rounds a number that has more digits than a
  * double holds, so such a body is refused: the amount would be another than the client wrote.
  */
-export function readAmounts<T>(request: Pick<NetRequest, 'body'>, check: Check<T>, maxParts: number): ReadBody<T> {
+export function readAmounts<T>(request: Pick<NetRequest, 'body'>, check: Check<T>, maxParts: number): ReadInput<T> {
   const body = readBody(request, check, maxParts);
   if (!body.ok) return body;
   const inexact = numbersIn(utf8.decode(request.body)).find((number) => !isExactNumber(number));
@@ -104,21 +104,15 @@ export function pathParameters(template: string, path: string): Readonly<Record<
   return found;
 }
 
-export type ReadQuery<Q> = { readonly ok: true; readonly value: Q } | BadInput<'invalid_parameter' | 'malformed_query'>;
-
-/**
- * The query string, parsed and checked; `maxPairs`: most parameters that are read. `template`: of a path whose parameters
- * are checked with it.
- */
+/** The query string, parsed and checked. `path`: template of a path whose parameters are checked with it. */
 export function readQuery<Q>(
   request: NetRequestHead,
   check: Check<Q>,
-  maxPairs: number,
-  template = request.path,
-): ReadQuery<Q> {
-  const parsed = parseQuery(request.query, { maxPairs });
+  { path, ...shape }: QueryShape & { readonly path?: string },
+): ReadInput<Q> {
+  const parsed = parseQuery(request.query, shape);
   if (!parsed.ok) return { ok: false, code: 'malformed_query', error: parsed.message };
-  const query = check({ ...parsed.value, ...pathParameters(template, request.path) });
+  const query = check({ ...parsed.value, ...(path !== undefined && pathParameters(path, request.path)) });
   return query.ok ? query : { ok: false, code: 'invalid_parameter', error: query.errors };
 }
 

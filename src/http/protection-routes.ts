@@ -3,7 +3,7 @@ import type { FillBounds, TimerKind } from '../engine/command.js';
 import type { Authorization, FillLimit } from '../engine/protections.js';
 import type { Hex } from '../engine/quote.js';
 import type { NetRequest, NetResponse } from '../net/net.js';
-import { noPoolText, onChain } from '../wire/primitives.js';
+import { noPoolText } from '../wire/primitives.js';
 import {
   AuthorizationBody,
   type AuthorizationsResult,
@@ -15,8 +15,8 @@ import {
   RevocationBody,
   type TimerResult,
 } from '../wire/protections.js';
-import { type Check, compile } from '../wire/validation.js';
-import { lower, readBody, readQuery } from './parse.js';
+import { type Form, type Formed, withBody, withQuery } from './checked-input.js';
+import { lower } from './parse.js';
 import {
   type Consent,
   type ConsentFields,
@@ -25,8 +25,8 @@ import {
   consentRefused,
   partlySigned,
 } from './provider-consent.js';
-import { json, notNow, refuse, wrongChain } from './responses.js';
-import type { Caller, Route } from './router.js';
+import { json, notNow, refuse } from './responses.js';
+import type { Caller, Route, RouteHandler } from './router.js';
 
 /** A key's request on behalf of a provider. Addresses in lower case. `keyId`: the calling key's, unless stated below. */
 export type ProtectionRequest = { readonly provider: Hex; readonly keyId: string } & (
@@ -89,33 +89,23 @@ export function protectionRoutes(parts: ProtectionRouteParts): {
   readonly socketOnly: Route[];
 } {
   const { protections, connections, state, chainId, limits } = parts;
-  const checkAuthorization = compile(onChain(AuthorizationBody, chainId), limits.schemaErrors);
-  const checkRevocation = compile(onChain(RevocationBody, chainId), limits.schemaErrors);
-  const checkHeartbeat = compile(onChain(HeartbeatBody, chainId), limits.schemaErrors);
-  const checkDisconnect = compile(onChain(DisconnectBody, chainId), limits.schemaErrors);
-  const checkLimit = compile(onChain(FillLimitBody, chainId), limits.schemaErrors);
-  const checkLimits = compile(onChain(FillLimitsQuery, chainId), limits.schemaErrors);
-
   /** Reads the body, and renders what `carryOut` comes to. */
-  function acting<Body extends { readonly chainId: string; readonly provider: string } & ConsentFields>(
-    check: Check<Body>,
-    carryOut: (body: Body, provider: Hex, caller: Caller, request: NetRequest) => Promise<ProtectionResult>,
-    render: (provider: Hex, caller: Caller, body: Body) => unknown,
-    secondsParam?: string & keyof Body,
-  ) {
-    return async (request: NetRequest, caller: Caller): Promise<NetResponse> => {
-      const read = readBody(request, check, limits.bodyParts);
-      if (!read.ok) return refuse(request, read.code, read.error);
-      const body = read.value;
-      if (body.chainId !== chainId) return wrongChain(request, chainId);
-      const partly = partlySigned(request, body);
+  function acting<const F extends Form>(
+    form: F,
+    carryOut: (body: Formed<F>, provider: Hex, caller: Caller, request: NetRequest) => Promise<ProtectionResult>,
+    render: (provider: Hex, caller: Caller, body: Formed<F>) => unknown,
+    secondsParam?: string & keyof Formed<F>,
+  ): RouteHandler<Caller> {
+    return withBody(form, { chainId, limits }, async (request, caller: Caller, body) => {
+      const signed = body as ConsentFields & { readonly provider: string };
+      const partly = partlySigned(request, signed);
       if (partly !== null) return partly;
-      const provider = lower(body.provider);
+      const provider = lower(signed.provider);
       const result = await carryOut(body, provider, caller, request);
       return result.type === 'DONE'
         ? json(JSON.stringify(render(provider, caller, body)))
         : refused(request, caller, result, secondsParam);
-    };
+    });
   }
 
   function refused(
@@ -168,7 +158,7 @@ export function protectionRoutes(parts: ProtectionRouteParts): {
   }
 
   const authorize = acting(
-    checkAuthorization,
+    AuthorizationBody,
     (body, provider, caller) =>
       protections.ask({
         type: 'AUTHORIZE',
@@ -180,7 +170,7 @@ export function protectionRoutes(parts: ProtectionRouteParts): {
   );
 
   const revoke = acting(
-    checkRevocation,
+    RevocationBody,
     async (body, provider, caller) => {
       const { keyId = caller.id } = body;
       const consent = consentOf(body, caller, parts.takers);
@@ -197,18 +187,15 @@ export function protectionRoutes(parts: ProtectionRouteParts): {
     return json(text);
   }
 
-  async function listLimits(request: NetRequest, caller: Caller): Promise<NetResponse> {
-    const query = readQuery(request, checkLimits, limits.queryPairs);
-    if (!query.ok) return refuse(request, query.code, query.error);
-    if (query.value.chainId !== chainId) return wrongChain(request, chainId);
-    const provider = lower(query.value.provider);
+  const listLimits = withQuery(FillLimitsQuery, { chainId, limits }, async (request, caller, query) => {
+    const provider = lower(query.provider);
     // A taker who knew the limits could fill up to them.
     const isOwn = state.authorization(provider, caller.id) !== undefined || parts.takers.hasProven(caller, provider);
     if (!isOwn) return refuse(request, 'provider_not_authorized', notAuthorizedText(caller));
     const text = JSON.stringify(fillLimitsJson(provider));
     await parts.whenDurable();
     return json(text);
-  }
+  });
 
   const routes: Route[] = [
     { method: 'POST', path: '/authorizations', needsKey: true, handle: authorize },
@@ -219,7 +206,7 @@ export function protectionRoutes(parts: ProtectionRouteParts): {
       path: '/heartbeat',
       needsKey: true,
       handle: acting(
-        checkHeartbeat,
+        HeartbeatBody,
         ({ timeoutSeconds: seconds }, provider, { id: keyId }) =>
           protections.ask({ type: 'TIMER', kind: 'HEARTBEAT', provider, keyId, seconds }),
         (provider, caller, { timeoutSeconds }) => timerJson(provider, caller, timeoutSeconds),
@@ -231,7 +218,7 @@ export function protectionRoutes(parts: ProtectionRouteParts): {
       path: '/fill_limits',
       needsKey: true,
       handle: acting(
-        checkLimit,
+        FillLimitBody,
         (body, provider, caller) => {
           const { contracts, fills, windowSeconds: seconds, poolAddress } = body;
           const bounds = { contracts: BigInt(contracts), fills, seconds };
@@ -256,7 +243,7 @@ export function protectionRoutes(parts: ProtectionRouteParts): {
       path: CANCEL_ON_DISCONNECT,
       needsKey: true,
       handle: acting(
-        checkDisconnect,
+        DisconnectBody,
         ({ graceSeconds }, provider, caller, request) =>
           connections.follow(caller.id, provider, graceSeconds, () => request.aborted),
         (provider, caller, { graceSeconds }) => timerJson(provider, caller, graceSeconds),

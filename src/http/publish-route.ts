@@ -14,7 +14,8 @@ import { onChain } from '../wire/primitives.js';
 import type { QuoteJson } from '../wire/quote-json.js';
 import { PUBLICATION_UNCONFIRMED } from '../wire/unconfirmed.js';
 import { compile } from '../wire/validation.js';
-import { lower, readJson, readQuery } from './parse.js';
+import { withQuery } from './checked-input.js';
+import { lower, readJson } from './parse.js';
 import { chainUnreachable, gasRefused, json, rateLimited, refuse, unavailable, wrongChain } from './responses.js';
 import type { Caller, Route } from './router.js';
 
@@ -68,12 +69,8 @@ export function publishRoute(
 ): Route {
   const checkBody = compile(onChain(postQuotesBody(limits.quotesPerRequest), chainId), limits.schemaErrors);
 
-  const checkQuery = compile(PostQuotesQuery, limits.schemaErrors);
-
-  async function publish(request: NetRequest, caller: Caller): Promise<NetResponse> {
-    const query = readQuery(request, checkQuery, limits.queryPairs);
-    if (!query.ok) return refuse(request, query.code, query.error);
-    const isDryRun = query.value.dryRun === 'true';
+  const handle = withQuery(PostQuotesQuery, { limits }, async (request, caller, { dryRun }) => {
+    const isDryRun = dryRun === 'true';
     const parsed = readJson(request.body, limits.bodyParts);
     if (!parsed.ok) return refuse(request, parsed.code, parsed.error);
     // A large batch is spread over turns of the event loop: about 5 us a quote to parse, and as much to check.
@@ -92,7 +89,7 @@ export function publishRoute(
     if (isLarge) await yieldToEventLoop();
     if (isDryRun) return dryRunAnswer(request, await publishing.dryRun(quotes));
     return answer(request, body.value, await publishing.submit(caller, quotes));
-  }
+  });
 
   function dryRunAnswer(request: NetRequest, result: DryRunAnswer): NetResponse {
     if (result.type === 'CHAIN_UNREACHABLE') return chainUnreachable(request);
@@ -122,7 +119,7 @@ export function publishRoute(
     return json(text, CREATED.length > 0 ? 201 : 200);
   }
 
-  return { method: 'POST', path: '/quotes', needsKey: true, takesQuotes: true, takesBatch: true, handle: publish };
+  return { method: 'POST', path: '/quotes', needsKey: true, takesQuotes: true, takesBatch: true, handle };
 }
 
 /** Takes so many quotes from what the caller has left, or says why not. */

@@ -8,10 +8,10 @@ import { type OptionTerms, readAmount } from '../wire/options.js';
 import type { ReadableJson } from '../wire/readable.js';
 import { bestQuotesQuery, ReadableOrdersQuery } from '../wire/trading.js';
 import { rowsChargedForReading } from '../system/paced-work.js';
-import { compile } from '../wire/validation.js';
 import type { OrdersQuery } from '../engine/queries.js';
+import { withQuery } from './checked-input.js';
 import type { BookQueries } from './orderbook-routes.js';
-import { lower, readQuery } from './parse.js';
+import { lower } from './parse.js';
 import {
   BAD_EXPIRATION,
   chainUnreachable,
@@ -55,38 +55,29 @@ interface OrderListing {
 /** GET /orderbook/quotes, GET /orderbook/orders and GET /account/orders: the book in the containerized API's form. */
 export function readableOrdersRoutes(parts: ReadableOrdersParts): Route[] {
   const { book, readable, symbols, takers, answers, limits } = parts;
-  const checkBest = compile(bestQuotesQuery(symbols), limits.schemaErrors);
-  const checkOrders = compile(ReadableOrdersQuery, limits.schemaErrors);
-  const checkAccount = compile(AccountQuery, limits.schemaErrors);
-
   const quoteText = ({ quote, fillableSize }: Shown): string => readable.quote(quote, fillableSize);
   const invalidText = (order: Shown): string => {
     const reason = order.reason === null ? '' : reasonName(order.reason);
     return `{"reason":"${reason}","quote":${quoteText(order)}}`;
   };
 
-  async function best(request: NetRequest, caller: Caller): Promise<NetResponse> {
-    const query = readQuery(request, checkBest, limits.queryPairs);
-    if (!query.ok) return refuse(request, query.code, query.error);
-    const { base, quote, expiration, type, side, provider, taker } = query.value;
+  const best = withQuery(bestQuotesQuery(symbols), { limits }, async (request, caller, query) => {
+    const { base, quote, expiration, type, side, provider, taker } = query;
     const refusal = takerRefusal(request, takers, caller, taker);
     if (refusal !== null) return refusal;
     const now = parts.nowSeconds();
     if (now === null) return chainUnreachable(request);
     const date = readNewExpiration(expiration, now);
-    if (!date.ok) return refuse(request, BAD_EXPIRATION, { message: date.refusal, quotesRequest: query.value });
-    const key = parts.poolKey({ base, quote, strike: readAmount(query.value.strike), type }, date.maturity);
+    if (!date.ok) return refuse(request, BAD_EXPIRATION, { message: date.refusal, quotesRequest: query });
+    const key = parts.poolKey({ base, quote, strike: readAmount(query.strike), type }, date.maturity);
     const poolAddress = await parts.poolAddressOf(key);
     if (poolAddress === 'UNAVAILABLE') return chainUnreachable(request);
     if (poolAddress === 'IMPOSSIBLE') {
-      return refuse(request, 'invalid_pool_key', {
-        message: 'Can not get pool address',
-        quotesRequest: query.value,
-      });
+      return refuse(request, 'invalid_pool_key', { message: 'Can not get pool address', quotesRequest: query });
     }
     const target = {
       poolAddress,
-      size: readAmount(query.value.size),
+      size: readAmount(query.size),
       side,
       ...(provider && { provider: lower(provider) }),
       ...(taker && { taker: lower(taker) }),
@@ -94,7 +85,7 @@ export function readableOrdersRoutes(parts: ReadableOrdersParts): Route[] {
     const find = (): readonly Order[] => book.cover(target);
     // Finding the best orders reads no others.
     return write(request, caller, { rows: find().length, rowsRead: 0, find, textOf: quoteText });
-  }
+  });
 
   function list(
     request: NetRequest,
@@ -143,10 +134,8 @@ export function readableOrdersRoutes(parts: ReadableOrdersParts): Route[] {
       method: 'GET',
       path: '/orderbook/orders',
       needsKey: true,
-      handle(request, caller) {
-        const query = readQuery(request, checkOrders, limits.queryPairs);
-        if (!query.ok) return refuse(request, query.code, query.error);
-        const { poolAddress, provider, size, side, type } = query.value;
+      handle: withQuery(ReadableOrdersQuery, { limits }, (request, caller, query) => {
+        const { poolAddress, provider, size, side, type } = query;
         const filter = {
           ...(poolAddress && { poolAddress: lower(poolAddress) }),
           ...(provider && { provider: lower(provider) }),
@@ -154,24 +143,22 @@ export function readableOrdersRoutes(parts: ReadableOrdersParts): Route[] {
           ...(side && { side }),
         };
         return list(request, caller, filter, type === 'invalid');
-      },
+      }),
     },
     {
       method: 'GET',
       path: '/account/orders',
       needsKey: true,
-      handle(request, caller) {
-        const query = readQuery(request, checkAccount, limits.queryPairs);
-        if (!query.ok) return refuse(request, query.code, query.error);
+      handle: withQuery(AccountQuery, { limits }, (request, caller, { walletAddr }) => {
         const operator = parts.operator();
-        const wallet = query.value.walletAddr ?? operator;
+        const wallet = walletAddr ?? operator;
         if (wallet === null) return noWallet(request);
         const provider = lower(wallet);
         // A maker that answers requests for quotes would not see its answers otherwise.
         const isOperator = operator !== null && provider === lower(operator);
         const seesPrivate = isOperator || takers.hasProven(caller, provider) || caller.scopes?.includes('takers:all');
         return list(request, caller, { provider, ...(seesPrivate === true && { taker: '*' }) }, false);
-      },
+      }),
     },
   ];
 }

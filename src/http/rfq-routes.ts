@@ -1,3 +1,4 @@
+import type { Static } from 'typebox';
 import type { TakerAccess } from '../auth/taker-access.js';
 import type { Hex, PoolKey } from '../engine/quote.js';
 import { ZERO_ADDRESS } from '../engine/quote.js';
@@ -6,13 +7,13 @@ import type { NetRequest, NetResponse } from '../net/net.js';
 import type { OpenedRfqs, RfqDesk, RfqLegRequest, RfqRefusal } from '../rfq/rfq-desk.js';
 import { rfqCompetition, rfqCover, rfqJson, type RfqJsonParts } from '../rfq/rfq-json.js';
 import { rowsChargedForPassingOver } from '../system/paced-work.js';
-import { onChain } from '../wire/primitives.js';
 import { readPoolKey } from '../wire/readable.js';
 import { PostRfqBody, RfqCompetitionQuery, RfqIdPath, type RfqsPage, RfqsQuery, type RfqsResult } from '../wire/rfq.js';
 import { closed } from '../wire/primitives.js';
 import { compile } from '../wire/validation.js';
+import { withBody, withQuery } from './checked-input.js';
 import type { CoverQueries } from './cover-route.js';
-import { lower, pageLimit, pathParameters, readBody, readQuery } from './parse.js';
+import { lower, pageLimit, pathParameters } from './parse.js';
 import {
   json,
   largeAnswer,
@@ -22,7 +23,6 @@ import {
   refuse,
   takerRefusal,
   unavailable,
-  wrongChain,
 } from './responses.js';
 import type { Caller, Route } from './router.js';
 
@@ -49,31 +49,26 @@ export interface RfqRouteParts extends RfqJsonParts {
 const PATH = '/rfqs/{rfqId}';
 const COVER = '/rfqs/{rfqId}/cover';
 const COMPETITION = '/rfqs/{rfqId}/competition';
+const COMPETITION_QUERY = closed({ ...RfqIdPath.properties, ...RfqCompetitionQuery.properties });
 
 /** POST /rfqs, GET /rfqs, DELETE /rfqs/{rfqId}, GET /rfqs/{rfqId}/cover and GET /rfqs/{rfqId}/competition. */
 export function rfqRoutes(parts: RfqRouteParts): Route[] {
   const { rfqs, desk, takers, chainId, limits } = parts;
-  const checkBody = compile(onChain(PostRfqBody, chainId), limits.schemaErrors);
-  const checkList = compile(onChain(RfqsQuery, chainId), limits.schemaErrors);
   const checkPath = compile(RfqIdPath, limits.schemaErrors);
-  const checkCompetition = compile(
-    closed({ ...RfqIdPath.properties, ...RfqCompetitionQuery.properties }),
-    limits.schemaErrors,
-  );
-
   return [
-    { method: 'POST', path: '/rfqs', needsKey: true, handle: open },
-    { method: 'GET', path: '/rfqs', needsKey: true, handle: list },
+    { method: 'POST', path: '/rfqs', needsKey: true, handle: withBody(PostRfqBody, { chainId, limits }, open) },
+    { method: 'GET', path: '/rfqs', needsKey: true, handle: withQuery(RfqsQuery, { chainId, limits }, list) },
     { method: 'DELETE', path: PATH, needsKey: true, handle: cancel },
     { method: 'GET', path: COVER, needsKey: true, handle: cover },
-    { method: 'GET', path: COMPETITION, needsKey: true, handle: competition },
+    {
+      method: 'GET',
+      path: COMPETITION,
+      needsKey: true,
+      handle: withQuery(COMPETITION_QUERY, { path: COMPETITION, limits }, competition),
+    },
   ];
 
-  async function open(request: NetRequest, caller: Caller): Promise<NetResponse> {
-    const read = readBody(request, checkBody, limits.bodyParts);
-    if (!read.ok) return refuse(request, read.code, read.error);
-    const body = read.value;
-    if (body.chainId !== chainId) return wrongChain(request, chainId);
+  async function open(request: NetRequest, caller: Caller, body: PostRfqBody): Promise<NetResponse> {
     const taker = lower(body.taker);
     if (taker === ZERO_ADDRESS) {
       return refuse(request, { code: 'invalid_parameter', param: 'taker' }, 'taker must not be the zero address');
@@ -110,13 +105,10 @@ export function rfqRoutes(parts: RfqRouteParts): Route[] {
     return { rfqs: states.map((state) => rfqJson(state, parts)) };
   }
 
-  function list(request: NetRequest, caller: Caller): NetResponse | Promise<NetResponse> {
-    const query = readQuery(request, checkList, limits.queryPairs);
-    if (!query.ok) return refuse(request, query.code, query.error);
-    if (query.value.chainId !== chainId) return wrongChain(request, chainId);
+  function list(request: NetRequest, caller: Caller, query: RfqsQuery): NetResponse | Promise<NetResponse> {
     return largeAnswer(parts.answers, request, caller, async (work) => {
       const all = [...rfqs.all()];
-      const text = JSON.stringify(pageOf(all.reverse(), query.value, caller));
+      const text = JSON.stringify(pageOf(all.reverse(), query, caller));
       work.charge(rowsChargedForPassingOver(all.length), text.length);
       await parts.whenDurable();
       return json(text);
@@ -181,22 +173,24 @@ export function rfqRoutes(parts: RfqRouteParts): Route[] {
     });
   }
 
-  async function competition(request: NetRequest, caller: Caller): Promise<NetResponse> {
-    const query = readQuery(request, checkCompetition, limits.queryPairs, COMPETITION);
-    if (!query.ok) return refuse(request, query.code, query.error);
-    const provider = lower(query.value.provider);
+  async function competition(
+    request: NetRequest,
+    caller: Caller,
+    query: Static<typeof COMPETITION_QUERY>,
+  ): Promise<NetResponse> {
+    const provider = lower(query.provider);
     // Ranks are each maker's own, also among keys that see every taker.
     if (takers.privacy === 'proven' && !takers.hasProven(caller, provider)) {
       const message = 'This key has not proven the address of the provider: sign in with it';
       return refuse(request, { code: 'taker_not_proven', param: 'provider' }, message);
     }
-    const state = rfqs.get(query.value.rfqId);
+    const state = rfqs.get(query.rfqId);
     const isFor = state !== undefined && (state.terms.makers.length === 0 || state.terms.makers.includes(provider));
-    if (!isFor) return unknownRfq(request, query.value.rfqId);
+    if (!isFor) return unknownRfq(request, query.rfqId);
     const standing = rfqCompetition(state, provider);
     // A maker that answers the request knows of it; to others it is its taker's.
     if (standing.rank === null && !takers.maySee(caller, takerOf(state))) {
-      return unknownRfq(request, query.value.rfqId);
+      return unknownRfq(request, query.rfqId);
     }
     const text = JSON.stringify(standing);
     await parts.whenDurable();

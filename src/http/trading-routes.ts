@@ -1,9 +1,8 @@
-import type { Static, TSchema } from 'typebox';
 import { type Hex, type PoolKey, type SignedQuote, ZERO_ADDRESS } from '../engine/quote.js';
 import type { NetRequest, NetResponse } from '../net/net.js';
 import type { GasRefusal } from '../quota/gas-budget.js';
 import type { TokenCapRefusal } from '../quota/token-caps.js';
-import { NoQuery, readAmount, readOption, type TokenAmount } from '../wire/options.js';
+import { readAmount, readOption, type TokenAmount } from '../wire/options.js';
 import type { PublishedItem } from '../wire/orderbook.js';
 import { formatDecimal } from '../wire/primitives.js';
 import type { ReadableJson } from '../wire/readable.js';
@@ -28,8 +27,8 @@ import {
   vaultTradeBody,
 } from '../wire/trading.js';
 import { TRANSACTION_UNCONFIRMED } from '../wire/unconfirmed.js';
-import { compile } from '../wire/validation.js';
-import { lower, readAmounts, readQuery } from './parse.js';
+import { type Form, type Formed, withAmounts } from './checked-input.js';
+import { lower } from './parse.js';
 import { notPublished, publishingRefused, type QuotePublishing, quotesRefused } from './publish-route.js';
 import {
   BAD_EXPIRATION,
@@ -99,23 +98,17 @@ export function tradingRoutes(parts: TradingRouteParts): Route[] {
 }
 
 /** Reads the body, refuses what is wrong with it, and answers where there is a wallet that may send. */
-function acting<const S extends TSchema>(
+function acting<const F extends Form>(
   { trading, limits }: TradingRouteParts,
-  schema: S,
-  answer: (request: NetRequest, caller: Caller, body: Static<S>, wallet: OperatorTrading) => Promise<NetResponse>,
+  form: F,
+  answer: (request: NetRequest, caller: Caller, body: Formed<F>, wallet: OperatorTrading) => Promise<NetResponse>,
 ): RouteHandler<Caller> {
-  const checkQuery = compile(NoQuery, limits.schemaErrors);
-  const checkBody = compile(schema, limits.schemaErrors);
-  return (request, caller) => {
-    const query = readQuery(request, checkQuery, limits.queryPairs);
-    if (!query.ok) return refuse(request, query.code, query.error);
-    const body = readAmounts(request, checkBody, limits.bodyParts);
-    if (!body.ok) return refuse(request, body.code, body.error);
+  return withAmounts(form, { limits }, (request, caller, body) => {
     if (trading === null || trading.hasWallet?.() === false) return noWallet(request);
     const refusal = trading.refusal();
     if (refusal !== null) return notNow(request, refusal);
-    return answer(request, caller, body.value, trading);
-  };
+    return answer(request, caller, body, trading);
+  });
 }
 
 /** POST /orderbook/quotes. */

@@ -1,10 +1,8 @@
 import type { Hex, PoolKey } from '../engine/quote.js';
-import type { NetRequest, NetResponse } from '../net/net.js';
 import { readNewExpiration } from '../wire/expiration.js';
 import { type OptionTerms, readAmount, type VaultQuote, vaultQuoteQuery, type VaultTrade } from '../wire/options.js';
 import { formatDecimal } from '../wire/primitives.js';
-import { compile } from '../wire/validation.js';
-import { readQuery } from './parse.js';
+import { withQuery } from './checked-input.js';
 import { BAD_EXPIRATION, chainUnreachable, json, noWallet, refuse } from './responses.js';
 import type { Route } from './router.js';
 
@@ -21,15 +19,11 @@ export interface VaultRouteLimits {
 
 /** GET /vaults/quote. `vaults`: null when there is no wallet to quote for. `symbols`: those with a token here. */
 export function vaultRoute(vaults: VaultPrices | null, symbols: readonly string[], limits: VaultRouteLimits): Route {
-  const checkQuery = compile(vaultQuoteQuery(symbols), limits.schemaErrors);
-
-  async function quote(request: NetRequest): Promise<NetResponse> {
-    const query = readQuery(request, checkQuery, limits.queryPairs);
-    if (!query.ok) return refuse(request, query.code, query.error);
+  const handle = withQuery(vaultQuoteQuery(symbols), { limits }, async (request, _, query) => {
     if (vaults === null || vaults.hasWallet?.() === false) return noWallet(request);
-    const { base, quote, expiration, type, direction } = query.value;
-    const strike = readAmount(query.value.strike);
-    const size = readAmount(query.value.size);
+    const { base, quote, expiration, type, direction } = query;
+    const strike = readAmount(query.strike);
+    const size = readAmount(query.size);
     const answer = await vaults.quote({ base, quote, expiration, strike, type, size, isBuy: direction === 'buy' });
     switch (answer.type) {
       case 'QUOTED':
@@ -37,16 +31,16 @@ export function vaultRoute(vaults: VaultPrices | null, symbols: readonly string[
       case 'REFUSED':
         return refuse(request, answer.code === 'invalid_expiration' ? BAD_EXPIRATION : answer.code, {
           message: answer.message,
-          quote: query.value,
+          quote: query,
         });
       case 'FAILED':
         return refuse(request, 'contract_call_failed', 'Failed to get quote from vault');
       case 'CHAIN_UNREACHABLE':
         return chainUnreachable(request);
     }
-  }
+  });
 
-  return { method: 'GET', path: '/vaults/quote', needsKey: true, handle: quote };
+  return { method: 'GET', path: '/vaults/quote', needsKey: true, handle };
 }
 
 export interface RfqMessageParts {
@@ -65,19 +59,16 @@ export interface RfqMessageParts {
 /** GET /rfq/message, and /rfq/request as other documents call it: a request for quotes, ready to be sent over a WebSocket. */
 export function rfqMessageRoutes(parts: RfqMessageParts): Route[] {
   const { symbols, chainId, operator, nowSeconds, poolKey, limits } = parts;
-  const checkQuery = compile(vaultQuoteQuery(symbols), limits.schemaErrors);
 
-  function message(request: NetRequest): NetResponse {
-    const query = readQuery(request, checkQuery, limits.queryPairs);
-    if (!query.ok) return refuse(request, query.code, query.error);
+  const handle = withQuery(vaultQuoteQuery(symbols), { limits }, (request, _, query) => {
     const taker = operator();
     if (taker === null) return noWallet(request);
     const now = nowSeconds();
     if (now === null) return chainUnreachable(request);
-    const { base, quote, expiration, type, direction } = query.value;
+    const { base, quote, expiration, type, direction } = query;
     const date = readNewExpiration(expiration, now);
-    if (!date.ok) return refuse(request, BAD_EXPIRATION, { message: date.refusal, quote: query.value });
-    const strike = readAmount(query.value.strike);
+    if (!date.ok) return refuse(request, BAD_EXPIRATION, { message: date.refusal, quote: query });
+    const strike = readAmount(query.strike);
     const key = poolKey({ base, quote, expiration, strike, type }, date.maturity);
     const body = {
       poolKey: {
@@ -90,13 +81,13 @@ export function rfqMessageRoutes(parts: RfqMessageParts): Route[] {
       },
       side: direction === 'buy' ? 'ask' : 'bid',
       chainId,
-      size: readAmount(query.value.size).toString(),
+      size: readAmount(query.size).toString(),
       taker: taker.toLowerCase(),
     };
     return json(JSON.stringify({ type: 'RFQ', body }));
-  }
+  });
 
-  return ['/rfq/message', '/rfq/request'].map((path) => ({ method: 'GET', path, needsKey: true, handle: message }));
+  return ['/rfq/message', '/rfq/request'].map((path) => ({ method: 'GET', path, needsKey: true, handle }));
 }
 
 interface Market {

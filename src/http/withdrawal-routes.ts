@@ -14,9 +14,10 @@ import {
   WithdrawnQuotesQuery,
   type WithdrawQuotesResult,
 } from '../wire/withdrawals.js';
-import { lower, lowerOrNull, pageLimit, readBody, readQuery } from './parse.js';
+import { withBody, withQuery } from './checked-input.js';
+import { lower, lowerOrNull, pageLimit } from './parse.js';
 import { type Consent, consentOf, type ConsentRefusal, consentRefused, partlySigned } from './provider-consent.js';
-import { json, largeAnswer, type LargeAnswerRunner, notNow, refuse, wrongChain } from './responses.js';
+import { json, largeAnswer, type LargeAnswerRunner, notNow } from './responses.js';
 import type { Caller, Route } from './router.js';
 
 /** Addresses and ids in lower case. */
@@ -76,7 +77,6 @@ export function withdrawalRoutes(
   chainId: string,
   limits: WithdrawalRouteLimits,
 ): Route[] {
-  const checkList = compile(onChain(WithdrawnQuotesQuery, chainId), limits.schemaErrors);
   const checkBody = compile(onChain(withdrawalBody(limits.withdrawalsPerRequest), chainId), limits.schemaErrors);
   const checkAll = compile(onChain(WithdrawAllBody, chainId), limits.schemaErrors);
   const checkEither: Check<WithdrawalJson | WithdrawAllJson> = (body) =>
@@ -87,18 +87,14 @@ export function withdrawalRoutes(
     carryOut: (request: WithdrawalRequest) => Promise<WithdrawalResult>,
     render: (done: WithdrawalDone) => WithdrawQuotesResult | RestoreQuotesResult,
   ) {
-    return async (request: NetRequest, caller: Caller): Promise<NetResponse> => {
-      const body = readBody(request, check, limits.bodyParts);
-      if (!body.ok) return refuse(request, body.code, body.error);
-      const { value } = body;
-      if (value.chainId !== chainId) return wrongChain(request, chainId);
-      const partly = 'all' in value ? null : partlySigned(request, value);
+    return withBody(check, { chainId, limits }, async (request, caller: Caller, body) => {
+      const partly = 'all' in body ? null : partlySigned(request, body);
       if (partly !== null) return partly;
-      const consent = consentOf(value, caller, listing.takers);
-      const quoteIds = 'all' in value ? { ofPool: lowerOrNull(value.poolAddress) } : value.quoteIds.map(lower);
-      const result = await carryOut({ provider: lower(value.provider), quoteIds, consent });
+      const consent = consentOf(body, caller, listing.takers);
+      const quoteIds = 'all' in body ? { ofPool: lowerOrNull(body.poolAddress) } : body.quoteIds.map(lower);
+      const result = await carryOut({ provider: lower(body.provider), quoteIds, consent });
       return result.type === 'DONE' ? json(JSON.stringify(render(result))) : refused(request, caller, result);
-    };
+    });
   }
 
   function refused(
@@ -113,23 +109,20 @@ export function withdrawalRoutes(
     });
   }
 
-  function list(request: NetRequest, caller: Caller): NetResponse | Promise<NetResponse> {
-    const query = readQuery(request, checkList, limits.queryPairs);
-    if (!query.ok) return refuse(request, query.code, query.error);
-    if (query.value.chainId !== chainId) return wrongChain(request, chainId);
-    return largeAnswer(listing.answers, request, caller, async (work) => {
-      const known = [...listing.ordersOf(lower(query.value.provider))];
+  const list = withQuery(WithdrawnQuotesQuery, { chainId, limits }, (request, caller, query) =>
+    largeAnswer(listing.answers, request, caller, async (work) => {
+      const known = [...listing.ordersOf(lower(query.provider))];
       const { page, next } = pageOf(
         known.filter(({ quote }) => listing.takers.maySeeQuote(caller, quote)),
-        query.value,
+        query,
       );
       const rows = page.map((order) => listing.quoteJson.encode(order));
       const text = `{"next":${JSON.stringify(next)},"quotes":[${rows.join(',')}]}`;
       work.charge(rows.length + rowsChargedForPassingOver(known.length), text.length);
       await listing.whenDurable();
       return json(text);
-    });
-  }
+    }),
+  );
 
   return [
     { method: 'GET', path: '/quotes/withdrawn', needsKey: true, handle: list },
