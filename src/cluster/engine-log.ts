@@ -44,6 +44,8 @@ export interface EngineLogOptions {
   readonly logger: Logger;
   readonly limits: ClusterLimits;
   readonly startScan?: StartScan;
+  /** Last groups of the member's own log that are compared with the stream. */
+  readonly comparedGroups?: number;
   /** Once: the process has to end. */
   readonly onFault: (error: Error) => void;
 }
@@ -272,31 +274,31 @@ export async function readGenesis(stream: LogStream): Promise<TermContent> {
 
 /** Where the member's log ends in the stream; what it has beyond the stream is cut off. */
 async function joinAt(
-  { stream, snapshots, logger, limits }: EngineLogOptions,
+  { stream, snapshots, logger, limits, comparedGroups = COMPARED_GROUPS }: EngineLogOptions,
   replica: ReplicaLog,
   epoch: Buffer,
 ): Promise<StreamPoint> {
-  const oldest = replica.last.group - COMPARED_GROUPS;
   const begin = await sharedPoint((await snapshots?.list(epoch)) ?? [], replica, epoch);
+  const oldest = Math.max(begin.point.group, replica.last.group - comparedGroups);
   const { points, start, lastGroup } = await readPoints(stream, epoch, limits.clusterReadMessages, oldest, begin);
-  const isSame = async (group: number): Promise<boolean> => {
+  // Null: the member's log has dropped that group. It drops none that the cluster does not have.
+  const isSame = async (group: number): Promise<boolean | null> => {
     const own = await replica.pointAt(group);
-    return own !== null && points.get(group)?.point.chain.equals(own.chain) === true;
+    return own === null ? null : points.get(group)?.point.chain.equals(own.chain) === true;
   };
   // The chain vouches for all before it: the groups are the same up to one, and none is behind that.
-  let common = begin.point.group;
+  let common = oldest;
   let high = Math.min(replica.last.group, lastGroup) + 1;
-  if (high > common + 1 && (await isSame(high - 1))) common = high - 1;
+  if (high > common + 1 && (await isSame(high - 1)) === true) common = high - 1;
   while (high - common > 1) {
     const middle = Math.floor((common + high) / 2);
-    if (await isSame(middle)) common = middle;
-    else high = middle;
+    if ((await isSame(middle)) === false) high = middle;
+    else common = middle;
   }
-  if (common === 0 && oldest > 0) {
-    throw new ClusterError(
-      'FOREIGN',
-      `the last ${COMPARED_GROUPS} groups of this log are not the cluster's: move it away`,
-    );
+  // No place in the stream vouches for the groups up to there: cutting after it might take groups that a quorum has.
+  if (common > begin.point.group && (await isSame(common)) !== true) {
+    const groups = replica.last.group - common;
+    throw new ClusterError('FOREIGN', `the last ${groups} groups of this log are not the cluster's: move it away`);
   }
   if (common < replica.last.group) {
     const details = { groups: replica.last.group - common, after: common };
@@ -329,7 +331,7 @@ export function firstPoint(epoch: Buffer): StreamPoint {
 const COMPARED_GROUPS = 4096;
 
 interface StreamPoints {
-  /** Where the groups behind the oldest that was asked for are in the stream. */
+  /** Where the groups are in the stream, from the oldest that was asked for on. */
   readonly points: ReadonlyMap<number, StreamPoint>;
   /** Before the first group behind the place where the reading began. */
   readonly start: StreamPoint;
@@ -351,7 +353,7 @@ export async function readPoints(
     if (type === 'VOID') continue;
     const { group } = reader.at.point;
     if (group === begin.point.group) start = reader.at;
-    else if (group > oldest && !points.has(group)) points.set(group, reader.at);
+    else if (group >= oldest && !points.has(group)) points.set(group, reader.at);
   }
   return { points, start, lastGroup: reader.at.point.group };
 }

@@ -1,0 +1,81 @@
+import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import t, { type Test } from 'tap';
+import { EngineLog, type EngineLogOptions } from '../../src/cluster/engine-log.js';
+import { type NatsLogStream, openLogStream } from '../../src/cluster/log-stream.js';
+import { restoreStream } from '../../src/cluster/restore-stream.js';
+import type { Command } from '../../src/engine/command.js';
+import type { Hex } from '../../src/engine/quote.js';
+import { nodeDiskAt, openNodeDisk } from '../../src/persistence/disk/node-disk.js';
+import { systemClock, systemRandom } from '../../src/system/clock.js';
+import { logIn } from '../cli/log-fixture.js';
+import { silent } from '../simulation/simulated-log.js';
+import { CLUSTER_LIMITS } from './cluster-simulator.js';
+import { connectTo, natsServers } from './nats-servers.js';
+
+const common = { clock: systemClock, random: systemRandom, logger: silent, limits: CLUSTER_LIMITS };
+const IDENTITY = { chainId: 421_613 };
+
+async function directory(t: Pick<Test, 'teardown'>): Promise<string> {
+  const made = await mkdtemp(path.join(tmpdir(), 'quotebook-engine-log-'));
+  t.teardown(() => rm(made, { recursive: true, force: true }));
+  return made;
+}
+
+const ADDRESS: Hex = `0x${'cd'.repeat(20)}`;
+
+/** What only a deposed leader's log has. */
+const otherRecord = (n: number): Command => ({
+  type: 'PUBLISH_RFQ',
+  rfq: { poolAddress: ADDRESS, side: 'ask', size: 2n, taker: ADDRESS, body: `{"other":${n}}` },
+});
+
+/** Appends what the stream lacks of a log. */
+async function publish(stream: NatsLogStream, from: string): Promise<void> {
+  await restoreStream(stream, nodeDiskAt(from), { ...common, member: 'leader', groupsAhead: 64 });
+}
+
+async function openEngineLog(
+  stream: NatsLogStream,
+  at: string,
+  options: Pick<EngineLogOptions, 'comparedGroups' | 'snapshots'>,
+): Promise<EngineLog> {
+  const own = { member: 'engine-1', identity: IDENTITY, reorgDepth: 64, epochBytes: 8 };
+  const onFault = (error: Error): never => {
+    throw error;
+  };
+  return EngineLog.open({ ...common, ...own, ...options, stream, disk: await openNodeDisk(at), onFault });
+}
+
+/** A stream, and the directory of a leader that was cut off: it has `shared` groups of the stream, and some of its own. */
+async function deposed(t: Test, shared: number) {
+  const [own, next] = [await directory(t), await directory(t)];
+  await logIn(own, shared, 1);
+  await cp(own, next, { recursive: true });
+  const stream = await openLogStream(await connectTo(t, await natsServers(t, { servers: 1 }), { unsafe: true }));
+  await publish(stream, own);
+  await logIn(own, 3, 1, { recordOf: otherRecord });
+  const { index, stateHash } = await logIn(next, 5, 1);
+  await publish(stream, next);
+  return { stream, own, index, stateHash };
+}
+
+t.test('a deposed leader of a long log cuts off its own groups, and no other', async (t) => {
+  const { stream, own, index, stateHash } = await deposed(t, 100);
+  const log = await openEngineLog(stream, own, { comparedGroups: 16 });
+  t.teardown(() => log.close());
+  t.equal(log.at.point.index, 100, 'the shared records are there');
+  await log.catchUp();
+  t.match({ index: log.engine.index, stateHash: log.engine.stateHash() }, { index, stateHash });
+});
+
+t.test('a log whose compared groups are all its own is refused, and stays as it is', async (t) => {
+  const { stream, own } = await deposed(t, 100);
+  await logIn(own, 40, 1, { recordOf: otherRecord });
+  const message = "the last 16 groups of this log are not the cluster's: move it away";
+  await t.rejects(openEngineLog(stream, own, { comparedGroups: 16 }), { code: 'FOREIGN', message });
+  const log = await openEngineLog(stream, own, { comparedGroups: 1_000 });
+  t.equal(log.at.point.index, 100, 'none of the shared records was cut off');
+  await log.close();
+});
