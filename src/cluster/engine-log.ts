@@ -8,7 +8,8 @@ import { segmentStarts } from '../persistence/log/segment-reader.js';
 import type { OpenLog, OpenLogOptions } from '../persistence/recovery/open-log.js';
 import type { StartScan } from '../persistence/recovery/recovery.js';
 import { ReplicaLog } from '../persistence/recovery/replica-log.js';
-import { ClusterError } from './connection.js';
+import { pause } from '../system/timers.js';
+import { ClusterError, isUnanswered } from './connection.js';
 import { appendTerm, GroupPublisher } from './group-publisher.js';
 import { type CheckedGroup, LogFollower, type StreamPoint, StreamReader, takeThrough } from './log-follower.js';
 import { type LogStream, newTerm, type TermContent } from './log-stream.js';
@@ -181,9 +182,24 @@ export class EngineLog {
     this.#follower.heardOf(seq);
   }
 
-  /** Resolves when this member has what the stream held when it was called. */
+  /**
+   * Resolves when this member has what the stream held when it was called. Waits while the servers elect a leader of the
+   * stream: the one before may have gone together with the engine that led.
+   */
   async catchUp(): Promise<void> {
-    await this.#follower.reach(await this.#options.stream.lastSequence());
+    await this.#follower.reach(await this.#lastSequence());
+  }
+
+  async #lastSequence(): Promise<number> {
+    const { stream, clock, limits } = this.#options;
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await stream.lastSequence();
+      } catch (error) {
+        if (!isUnanswered(error) || attempt === limits.clusterAttempts) throw error;
+      }
+      await pause(clock, limits.clusterRetryMs);
+    }
   }
 
   /**

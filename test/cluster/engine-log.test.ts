@@ -1,6 +1,7 @@
 import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { errors } from '@nats-io/transport-node';
 import t, { type Test } from 'tap';
 import { EngineLog, type EngineLogOptions } from '../../src/cluster/engine-log.js';
 import { type NatsLogStream, openLogStream } from '../../src/cluster/log-stream.js';
@@ -78,4 +79,19 @@ t.test('a log whose compared groups are all its own is refused, and stays as it 
   const log = await openEngineLog(stream, own, { comparedGroups: 1_000 });
   t.equal(log.at.point.index, 100, 'none of the shared records was cut off');
   await log.close();
+});
+
+t.test('a standby catches up once the servers have elected a leader of the stream', async (t) => {
+  const own = await directory(t);
+  const stream = await openLogStream(await connectTo(t, await natsServers(t, { servers: 1 }), { unsafe: true }));
+  const log = await openEngineLog(stream, own, {});
+  t.teardown(() => log.close());
+  const { lastSequence } = stream;
+  let unanswered = 2;
+  stream.lastSequence = () => {
+    unanswered -= 1;
+    return unanswered >= 0 ? Promise.reject(new errors.TimeoutError()) : lastSequence.call(stream);
+  };
+  await log.catchUp();
+  t.equal(log.at.seq, 1);
 });
