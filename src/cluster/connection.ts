@@ -178,6 +178,8 @@ function connectionOptions(options: ClusterOptions): ConnectionOptions {
     maxPingOut: 2,
     reconnect: true,
     maxReconnectAttempts: -1,
+    // A server that is restarted with another password may be mended: it must not end the connection for good.
+    ignoreAuthErrorAbort: true,
     reconnectTimeWait: RECONNECT_MS,
     timeout: options.callMs,
     noAsyncTraces: true,

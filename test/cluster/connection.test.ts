@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { readFile, writeFile } from 'node:fs/promises';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { JetStreamApiError } from '@nats-io/jetstream';
 import t, { type Test } from 'tap';
@@ -7,6 +8,7 @@ import type { ClusterStatus } from '../../src/app/cluster-admin.js';
 import { clusterCommand } from '../../src/cli/cluster.js';
 import { EXIT_FAILED, runCommand } from '../../src/cli/run.js';
 import { openLogStream } from '../../src/cluster/log-stream.js';
+import { until } from '../until.js';
 import { connectTo, natsServers } from './nats-servers.js';
 
 /** Port of a way to the server on which it tells clients that it has another version. */
@@ -123,6 +125,33 @@ t.test('a stream whose messages can go is refused', async (t) => {
   const cluster = await connectTo(t, servers, { unsafe: true });
   await cluster.jsm.streams.add({ name: cluster.names.stream, subjects: [cluster.names.log], max_age: 1e12 });
   await t.rejects(openLogStream(cluster), { code: 'UNSAFE', message: /can be deleted.*expire/ });
+});
+
+t.test('a member that servers have refused connects once they accept it', async (t) => {
+  const conf = 'authorization { users: [ { user: gateway, password: right } ] }';
+  const servers = await natsServers(t, { servers: 1, conf });
+  const { nats } = await connectTo(t, servers, { unsafe: true, user: 'gateway', password: 'right' });
+  const refusals: unknown[] = [];
+  void (async () => {
+    for await (const status of nats.status()) if (status.type === 'error') refusals.push(status.error);
+  })();
+  const file = `${servers.dir}/nats-1.conf`;
+  const right = await readFile(file, 'utf8');
+  const restart = async (text: string): Promise<void> => {
+    await writeFile(file, text);
+    await servers.nodes[0]?.kill('SIGKILL');
+    servers.nodes[0]?.start();
+  };
+  await restart(right.replace('password: right', 'password: wrong'));
+  await until(() => refusals.length >= 3 || nats.isClosed());
+  await restart(right);
+  const isConnected = (): Promise<boolean> =>
+    nats.flush().then(
+      () => true,
+      () => false,
+    );
+  await until(async () => nats.isClosed() || (await isConnected()));
+  t.notOk(nats.isClosed());
 });
 
 t.test('servers that cannot be reached are named without their passwords', async (t) => {
