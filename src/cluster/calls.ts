@@ -1,4 +1,4 @@
-import type { Msg, Subscription } from '@nats-io/transport-node';
+import { errors, type Msg, type Subscription } from '@nats-io/transport-node';
 import type { Clock, Random } from '../engine/ports.js';
 import { Deadline, pause } from '../system/timers.js';
 import { type ClusterConnection, ClusterError, isUnserved } from './connection.js';
@@ -101,13 +101,16 @@ export class CallServer {
   }
 
   async #answer(message: Msg): Promise<void> {
-    let answer: Answer;
     try {
-      answer = await this.#carryOutOnce(decode(message.data) as Call);
+      this.#respond(message, await this.#carryOutOnce(decode(message.data) as Call));
     } catch (error) {
+      // Also where the answer is more than a message may have.
       this.#options.onFault(error);
-      answer = { type: 'FAILED', message: 'Internal error of the leader' };
+      this.#respond(message, { type: 'FAILED', message: 'Internal error of the leader' });
     }
+  }
+
+  #respond(message: Msg, answer: Answer): void {
     // The connection may be closed by now.
     if (!this.#isStopped) message.respond(encode(answer));
   }
@@ -214,21 +217,19 @@ export class CallClient {
    * OutcomeUnknown if any leader may have the call, or with what the leader says went wrong.
    */
   async call<Result>(name: string, args: readonly unknown[], options: CallOptions): Promise<Result> {
-    const { clock, random, retryMs, resendMs, shows, onEngineTime, term } = this.#options;
+    const { clock, random, retryMs, onEngineTime, term } = this.#options;
     const startMs = clock.monotonicMs();
     const id = Buffer.from(random.bytes(ID_BYTES)).toString('hex');
     const payload = encode({ id, name, args } satisfies Call);
     const firstTerm = term();
     let unknown: OutcomeUnknown | null = null;
     for (;;) {
-      const leftMs = Math.max(1, startMs + options.timeoutMs - clock.monotonicMs());
       try {
-        const answer = await this.#send(payload, Math.min(leftMs, resendMs));
+        const answer = await this.#send(payload, startMs + options.timeoutMs);
         if (answer.type === 'FAILED') {
           if (answer.isBusy === true) throw new NoLeader(answer.message);
           throw new ClusterError('UNREACHABLE', answer.message);
         }
-        await shows(answer.index);
         if (answer.engineMs !== undefined) onEngineTime(answer.engineMs);
         return answer.value as Result;
       } catch (error) {
@@ -243,7 +244,8 @@ export class CallClient {
     }
   }
 
-  async #send(payload: Buffer, timeoutMs: number): Promise<Answer> {
+  async #send(payload: Buffer, untilMs: number): Promise<Answer> {
+    const { clock, resendMs } = this.#options;
     const term = this.#options.term();
     if (term === 0) throw new NoLeader('the cluster has had no leader yet');
     if (this.#options.isLeaderMissing()) throw new NoLeader(`the leader of term ${term} is silent`);
@@ -254,14 +256,30 @@ export class CallClient {
     });
     isOver.catch(() => undefined);
     try {
-      const request = this.#cluster.nats.request(subjectOf(this.#cluster, term), payload, { timeout: timeoutMs });
-      return decode((await Promise.race([request, isOver])).data) as Answer;
+      const timeout = Math.min(resendMs, Math.max(1, untilMs - clock.monotonicMs()));
+      const request = this.#cluster.nats.request(subjectOf(this.#cluster, term), payload, { timeout });
+      const answer = decode((await Promise.race([request, isOver])).data) as Answer;
+      if (answer.type === 'DONE') await Promise.race([this.#shown(answer.index, term, untilMs), isOver]);
+      return answer;
     } catch (cause) {
-      if (cause instanceof NoLeader) throw cause;
+      // The latter: the call is more than a message may have, and was not sent.
+      if (cause instanceof NoLeader || cause instanceof errors.InvalidArgumentError) throw cause;
       const message = `the leader of term ${term} gives no answer`;
       throw isUnserved(cause) ? new NoLeader(message, { cause }) : new OutcomeUnknown(message, { cause });
     } finally {
       this.#onTerm.delete(end);
+    }
+  }
+
+  /** The records of an answer may not be committed yet. They never come if their leader dies before a quorum has them. */
+  async #shown(index: number, term: number, untilMs: number): Promise<void> {
+    const { clock, resendMs, shows, isLeaderMissing } = this.#options;
+    const shown = shows(index);
+    for (;;) {
+      const leftMs = untilMs - clock.monotonicMs();
+      if ((await new Deadline(clock, Math.min(resendMs, leftMs)).wait(shown)) !== 'TOO_LONG') return;
+      if (leftMs > resendMs && !isLeaderMissing()) continue;
+      throw new OutcomeUnknown(`record ${index} of the leader of term ${term} does not come`);
     }
   }
 }

@@ -23,11 +23,15 @@ interface Options {
   readonly term?: () => number;
   readonly onEngineTime?: (engineMs: number) => void;
   readonly maxCalls?: number;
+  readonly shows?: (index: number) => Promise<void>;
+  /** By default, a fault fails the test. */
+  readonly onFault?: (error: unknown) => void;
 }
 
 async function callsOf(t: Test, options: Options): Promise<CallClient> {
   const { handlers, request, isLeaderMissing = () => false, onEngineTime = () => undefined } = options;
-  const { maxCalls = 10, term = () => TERM } = options;
+  const { maxCalls = 10, term = () => TERM, shows = () => Promise.resolve() } = options;
+  const { onFault = (error: unknown) => void t.error(error) } = options;
   const servers = await natsServers(t, { servers: 1 });
   const server = new CallServer(await connectTo(t, servers, { unsafe: true }), {
     term: TERM,
@@ -38,7 +42,7 @@ async function callsOf(t: Test, options: Options): Promise<CallClient> {
     answerKeptMs: 1_000,
     drainMs: 1_000,
     clock: systemClock,
-    onFault: (error) => void t.error(error),
+    onFault,
   });
   t.teardown(() => server.stop());
   const gateway = await connectTo(t, servers, { member: 'gateway-1', unsafe: true });
@@ -56,7 +60,7 @@ async function callsOf(t: Test, options: Options): Promise<CallClient> {
     random: systemRandom,
     term,
     isLeaderMissing,
-    shows: () => Promise.resolve(),
+    shows,
     onEngineTime,
     retryMs: 20,
     resendMs: RESEND_MS,
@@ -233,6 +237,47 @@ t.test('a call for one leader alone is not sent to one whose term begins meanwhi
   const failure = await failureOf(calls.call('pay', [], { timeoutMs: 5_000, retryForMs: 0 }));
   t.ok(failure instanceof OutcomeUnknown, String(failure));
   t.equal(carriedOut, 0);
+});
+
+t.test('an answer whose records never come ends in time', async (t) => {
+  const asked = { count: 0 };
+  let isMissing = false;
+  let term = TERM;
+  const calls = await callsOf(t, {
+    handlers: { pay: () => Promise.resolve() },
+    isLeaderMissing: () => isMissing,
+    term: () => term,
+    shows: () => ((asked.count += 1), new Promise(() => undefined)),
+  });
+  const late = await failureOf(calls.call('pay', [], { timeoutMs: 400, retryForMs: 0 }));
+  t.ok(late instanceof OutcomeUnknown, `its time has passed: ${String(late)}`);
+  const begun = failureOf(calls.call('pay', [], { timeoutMs: 60_000, retryForMs: 0 }));
+  await until(() => asked.count === 2);
+  isMissing = true;
+  t.ok((await begun) instanceof OutcomeUnknown, 'the leader is silent');
+  isMissing = false;
+  const deposed = failureOf(calls.call('pay', [], { timeoutMs: 60_000, retryForMs: 0 }));
+  await until(() => asked.count === 3);
+  term += 1;
+  calls.termBegan();
+  t.ok((await deposed) instanceof OutcomeUnknown, 'another term has begun');
+});
+
+t.test('what is more than a message may have fails at once, and the leader goes on', async (t) => {
+  const large = 'x'.repeat(9 << 20);
+  const faults: unknown[] = [];
+  const sendings = counted();
+  const calls = await callsOf(t, {
+    handlers: { answer: () => Promise.resolve(large), add: (...args: number[]) => Promise.resolve((args[0] ?? 0) + 1) },
+    request: sendings.request,
+    onFault: (error) => faults.push(error),
+  });
+  await t.rejects(calls.call('answer', [], REPEATABLE), { message: 'Internal error of the leader' });
+  t.match(faults, [/max_payload/i]);
+  const before = sendings.count;
+  await t.rejects(calls.call('add', [large], { timeoutMs: 60_000, retryForMs: 0 }), /max_payload/i);
+  t.equal(sendings.count, before + 1);
+  t.equal(await calls.call('add', [3], REPEATABLE), 4);
 });
 
 /** JetStream may refuse for a moment after its servers say that they are healthy. */
