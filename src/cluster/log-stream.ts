@@ -143,13 +143,20 @@ const HEADER = {
 const DUPLICATE_WINDOW_NS = 120e9;
 /** Bytes of one answer to `read`. */
 const READ_BYTES = 8 << 20;
+/** Least `max_payload` of the servers. A group may have `clusterGroupBytes`, and one record more. */
+const MIN_PAYLOAD_BYTES = 8 << 20;
 const API_PREFIX = '$JS.API';
 
 /**
- * Makes the log stream where it is absent. Rejects with ClusterError UNSAFE where it is not what a log has to be.
+ * Makes the log stream where it is absent. Rejects with ClusterError UNSAFE where it is not what a log has to be, or
+ * where the servers take no messages of the size of its groups.
  */
 export async function openLogStream(cluster: ClusterConnection): Promise<NatsLogStream> {
-  const { jsm, names, options } = cluster;
+  const { jsm, names, options, maxPayload } = cluster;
+  if (maxPayload < MIN_PAYLOAD_BYTES) {
+    const message = `the NATS servers take messages of ${maxPayload} bytes at most: set max_payload to 8MB or more`;
+    throw new ClusterError('UNSAFE', message);
+  }
   const found = await streamInfo(cluster, names.stream);
   const info =
     found ??

@@ -86,11 +86,11 @@ t.test('a standby catches up once the servers have elected a leader of the strea
   const stream = await openLogStream(await connectTo(t, await natsServers(t, { servers: 1 }), { unsafe: true }));
   const log = await openEngineLog(stream, own, {});
   t.teardown(() => log.close());
-  const { lastSequence } = stream;
+  const lastSequence = stream.lastSequence.bind(stream);
   let unanswered = 2;
   stream.lastSequence = () => {
     unanswered -= 1;
-    return unanswered >= 0 ? Promise.reject(new errors.TimeoutError()) : lastSequence.call(stream);
+    return unanswered >= 0 ? Promise.reject(new errors.TimeoutError()) : lastSequence();
   };
   await log.catchUp();
   t.equal(log.at.seq, 1);

@@ -91,6 +91,13 @@ t.test('a stream that would lose messages, or whose messages cannot be read, is 
   }
 });
 
+t.test('servers that take no messages of the size of a group are refused', async (t) => {
+  const servers = await natsServers(t, { servers: 1, maxPayload: 1 << 20 });
+  const cluster = await connectTo(t, servers, { unsafe: true });
+  const message = 'the NATS servers take messages of 1048576 bytes at most: set max_payload to 8MB or more';
+  await t.rejects(openLogStream(cluster), { code: 'UNSAFE', message });
+});
+
 t.test('committed messages come as they are committed', async (t) => {
   const stream = await openStream(t);
   const heard: StreamMessage[] = [];
