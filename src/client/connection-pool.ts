@@ -85,9 +85,14 @@ export class ConnectionPool {
     return all.length === 0 ? null : Math.min(...all);
   }
 
+  /** Why the server refuses a connection for the present, such as `too_many_connections`; null: it refuses none. */
+  get refusal(): RefusedError | null {
+    return [...this.#connections].map(({ connection }) => connection.refusal).find((each) => each !== null) ?? null;
+  }
+
   /**
    * Keeps one connection open until `close`, and opens it unless one is there; resolves when one is authorised. Rejects
-   * with RefusedError if the key is refused, and with ConnectionLostError after `answerMs` or `close`.
+   * with RefusedError if the key is refused, after `answerMs` with `refusal` or ConnectionLostError, and after `close`.
    */
   connect(): Promise<void> {
     const { timeouts, ports } = this.#options;
@@ -105,7 +110,7 @@ export class ConnectionPool {
         else if (this.#isClosed) end(new ConnectionLostError());
       };
       const stopListening = this.states.add(look);
-      const cancelTimer = ports.clock.after(timeouts.answerMs, () => end(new ConnectionLostError()));
+      const cancelTimer = ports.clock.after(timeouts.answerMs, () => end(this.#unavailable()));
       const [first] = this.#connections;
       if (first !== undefined) first.isKept = true;
       else if (!this.#isClosed) this.#add(true).connection.open();
@@ -149,7 +154,7 @@ export class ConnectionPool {
     const { timeouts, ports } = this.#options;
     const giveUp = (): void => {
       this.#waiting.delete(waiting);
-      onOutcome({ ok: false, error: new ConnectionLostError() });
+      onOutcome({ ok: false, error: this.#unavailable() });
       this.#removeLeft();
     };
     const { isCall = false, keepsConnection = false } = options;
@@ -245,6 +250,11 @@ export class ConnectionPool {
         this.#removeLeft();
       });
     }
+  }
+
+  /** Why there is no open connection. */
+  #unavailable(): RefusedError | ConnectionLostError {
+    return this.refusal ?? new ConnectionLostError();
   }
 
   #giveUpWaiting(error: RefusedError | ConnectionLostError): void {

@@ -66,6 +66,7 @@ export class Connection {
   #lastCall = 0;
   #attempt = 0;
   #nextAttemptMs: number | null = null;
+  #refusal: RefusedError | null = null;
   #heard = false;
   #cancelTimer: StopTimer = () => undefined;
 
@@ -80,6 +81,11 @@ export class Connection {
   /** Unix milliseconds at which a lost connection is tried again; null: it is not lost. */
   get nextAttemptMs(): number | null {
     return this.#state === 'WAITING' ? this.#nextAttemptMs : null;
+  }
+
+  /** The server's answer to the last AUTH, where it refused that; null: it is open, or was lost otherwise. */
+  get refusal(): RefusedError | null {
+    return this.#refusal;
   }
 
   open(): void {
@@ -149,10 +155,10 @@ export class Connection {
     return ports.clock.after(pauseMs, task);
   }
 
-  /** Abandons this socket and opens another after a pause. */
-  restart(): void {
+  /** Abandons this socket and opens another after a pause. `refusal`: of an AUTH; it may ask for a longer pause. */
+  restart(refusal: RefusedError | null = null): void {
     const socket = this.#socket;
-    this.#lose();
+    this.#lose(refusal);
     socket?.close();
   }
 
@@ -175,11 +181,15 @@ export class Connection {
       if (outcome.ok) {
         this.#cancelTimer();
         this.#watch();
+        this.#refusal = null;
         this.#enter('OPEN');
-      } else if (outcome.error.message === UNKNOWN_KEY && !credentials.drop(apiKey)) {
+        return;
+      }
+      const { error } = outcome;
+      if (error.message === UNKNOWN_KEY && !credentials.drop(apiKey)) {
         this.#end('UNAUTHORIZED');
         socket.close(NORMAL_CLOSURE);
-      } else if (this.#socket === socket) this.restart();
+      } else if (this.#socket === socket) this.restart(error instanceof RefusedError ? error : null);
     });
   }
 
@@ -238,12 +248,14 @@ export class Connection {
     });
   }
 
-  #lose(): void {
+  #lose(refusal: RefusedError | null = null): void {
     if (this.#socket === null) return;
+    this.#refusal = refusal;
     const { timeouts, ports } = this.#options;
     this.#end('WAITING');
     if (this.#state !== 'WAITING') return;
-    const pauseMs = backoffMs(timeouts.reconnect, this.#attempt, () => ports.random());
+    const drawnMs = backoffMs(timeouts.reconnect, this.#attempt, () => ports.random());
+    const pauseMs = Math.max(drawnMs, refusal?.retryAfterMs ?? 0);
     this.#attempt += 1;
     this.#nextAttemptMs = ports.clock.wallMs() + pauseMs;
     this.#cancelTimer = ports.clock.after(pauseMs, () => this.open());

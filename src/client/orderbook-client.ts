@@ -6,6 +6,7 @@ import type { CoverFilterMessage, FeedChannel, RfqByPoolAddressMessage, RfqByPoo
 import type { TimerResult } from '../wire/protections.js';
 import type { CancelQuotesResult } from '../wire/trading.js';
 import type { RestoreQuotesResult, WithdrawalJson, WithdrawQuotesResult } from '../wire/withdrawals.js';
+import type { RefusedError } from './errors.js';
 import { ConnectionPool } from './connection-pool.js';
 import { type ConnectionState, DEFAULT_TIMEOUTS, type ClientTimeouts, type Outcome, type Reply } from './connection.js';
 import type { FeedEncoding } from './decode.js';
@@ -168,7 +169,8 @@ export class BaseOrderbookClient {
 
   /**
    * Opens a connection to the feed, which stays open, and resolves when it is authorised. Optional: what is followed or
-   * asked opens its own. Rejects with RefusedError if the key is refused, and with ConnectionLostError after `answerMs`.
+   * asked opens its own. Rejects with RefusedError if the key is refused, and after `answerMs` with `refusal`, or with
+   * ConnectionLostError where that is null.
    */
   connect(): Promise<void> {
     return this.#pool.connect();
@@ -182,6 +184,14 @@ export class BaseOrderbookClient {
   /** Unix milliseconds at which a lost connection is tried again; null: none is lost. */
   get nextAttemptMs(): number | null {
     return this.#pool.nextAttemptMs;
+  }
+
+  /**
+   * Why the server refuses a connection that is `WAITING`, such as `too_many_connections` or `rate_limited`; null: it
+   * refuses none. The client tries again after its `retryAfterMs`.
+   */
+  get refusal(): RefusedError | null {
+    return this.#pool.refusal;
   }
 
   onConnection(listener: (state: ConnectionState) => void): StopListening {

@@ -102,6 +102,21 @@ t.test('a connection that carried CANCEL_ON_DISCONNECT stays: its end would with
   client.close();
 });
 
+t.test('connect and requests reject with the reason why the server refuses a connection', async (t) => {
+  const server = new ScriptedServer();
+  const client = new OrderbookClient(options, server.ports);
+  const connected = t.rejects(client.connect(), { name: 'RefusedError', code: 'too_many_connections' });
+  const asked = client.requestQuotes({ poolAddress, side: 'ask', size: 5n, taker: provider });
+  const refused = t.rejects(asked, { name: 'RefusedError', code: 'too_many_connections' });
+  server.socket.onopen?.();
+  server.socket.says(error('Too many connections: at most 4 with one key', 'too_many_connections'));
+  t.match(client.refusal, { code: 'too_many_connections' });
+  server.clock.advance(10_000);
+  await Promise.all([connected, refused]);
+  client.close();
+  t.equal(client.refusal, null);
+});
+
 t.test('status iterates over the states until the client is closed', async (t) => {
   const server = new ScriptedServer();
   const client = new OrderbookClient(options, server.ports);

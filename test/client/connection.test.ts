@@ -67,6 +67,31 @@ t.test('a key that is good, and may not have another connection just now, is tri
   t.equal(states.at(-1), 'OPEN');
 });
 
+t.test('a refused AUTH says why, and how long to wait', async (t) => {
+  const { server, connection } = opened();
+  server.socket.onopen?.();
+  const body = { retryAfterMs: 900_000 };
+  server.socket.says({ type: 'ERROR', body, message: 'RATELIMITED', code: 'rate_limited' });
+  t.match(connection.refusal, { name: 'RefusedError', code: 'rate_limited', retryAfterMs: 900_000 });
+  t.equal(connection.nextAttemptMs, server.clock.wallMs() + 900_000);
+  server.clock.advance(899_999);
+  t.equal(server.sockets.length, 1);
+  server.clock.advance(1);
+  t.equal(server.sockets.length, 2);
+  server.socket.authorizes();
+  t.equal(connection.refusal, null);
+});
+
+t.test('the reason of a refusal ends with the next loss that has none', async (t) => {
+  const { server, connection } = opened();
+  server.socket.onopen?.();
+  server.socket.says(error('Too many connections: at most 4 with one key', 'too_many_connections'));
+  t.match(connection.refusal, { code: 'too_many_connections' });
+  server.clock.advance(500);
+  server.socket.drops();
+  t.equal(connection.refusal, null);
+});
+
 t.test('a lost connection is replaced after a pause that is drawn, and grows while none of them lasts', async (t) => {
   const { server, states } = opened();
   server.random = 0.999_999;
