@@ -3,7 +3,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Logger } from 'pino';
 import { adoptSettings } from './app/adopt-settings.js';
-import { multicallLimits } from './app/chain-wiring.js';
+import { multicallLimits, rpcOptions } from './app/chain-wiring.js';
 import { acceptsMissing, openDataDirectory } from './app/data-directory.js';
 import { operatorAccount } from './app/local-core.js';
 import { greeting, localApiKey, type LocalSetup, openLocalSetup, writeReadyFile } from './app/local-setup.js';
@@ -381,14 +381,6 @@ function failStop(logger: Logger, error: unknown, component: string): never {
 }
 
 function openRpc({ limits, logger }: ProcessContext, { chainId, rpcUrls }: ChainProfile): HttpRpc {
-  const patience = {
-    timeoutMs: limits.rpcTimeoutMs,
-    attempts: limits.rpcAttempts,
-    backoffMs: limits.rpcBackoffMs,
-    returnAfterMs: limits.rpcReturnAfterMs,
-    maxAnswerBytes: limits.rpcAnswerBytes,
-    maxCallAnswerBytes: limits.rpcCallAnswerBytes,
-  };
   const { onError, onAnswer } = endpointTroubles(logger, systemClock, limits.troubleCalmMs);
-  return new HttpRpc(rpcUrls, chainId, patience, systemClock, systemRandom, onError, onAnswer);
+  return new HttpRpc(rpcUrls, chainId, rpcOptions(limits), systemClock, systemRandom, onError, onAnswer);
 }

@@ -4,7 +4,7 @@ import type { Hex, SignedQuote } from '../../src/engine/quote.js';
 import { systemClock } from '../../src/system/clock.js';
 import type { AnvilSetup } from '../servers/on-anvil.js';
 
-const LIMITS = { timeoutMs: 10_000, maxAnswerBytes: 1 << 20 };
+const LIMITS = { timeoutMs: 10_000, maxAnswerBytes: 1 << 20, maxAnswerParts: 50_000 };
 
 /**
  * Publishes a quote by one transaction, from sending it to having its receipt: milliseconds. Anvil signs it, and mines

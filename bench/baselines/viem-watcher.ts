@@ -2,7 +2,7 @@ import { type Address, createPublicClient, custom } from 'viem';
 import { postJson } from '../../src/chain/rpc/http-transport.js';
 import { systemClock } from '../../src/system/clock.js';
 
-const LIMITS = { timeoutMs: 10_000, maxAnswerBytes: 1 << 20 };
+const LIMITS = { timeoutMs: 10_000, maxAnswerBytes: 1 << 20, maxAnswerParts: 50_000 };
 
 /** A program that follows contracts by viem alone. It watches the events of each, and the heads of the chain. */
 export class ViemWatcher {

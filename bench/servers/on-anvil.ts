@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { rpcOptions } from '../../src/app/chain-wiring.js';
 import { startService } from '../../src/app/service.js';
 import { DiskKeyFiles } from '../../src/auth/disk-key-files.js';
 import { KeyStore } from '../../src/auth/key-store.js';
@@ -51,20 +52,12 @@ const keys = await KeyStore.open({
   cacheSize: limits.keyCache,
 });
 const { key } = await keys.create('paid', 'bench');
-const patience = {
-  timeoutMs: limits.rpcTimeoutMs,
-  attempts: limits.rpcAttempts,
-  backoffMs: limits.rpcBackoffMs,
-  returnAfterMs: limits.rpcReturnAfterMs,
-  maxAnswerBytes: limits.rpcAnswerBytes,
-  maxCallAnswerBytes: limits.rpcCallAnswerBytes,
-};
 let rpcAnswers = 0;
 const rpc = ({ rpcUrls, chainId }: ChainProfile) =>
   new HttpRpc(
     rpcUrls,
     chainId,
-    patience,
+    rpcOptions(limits),
     systemClock,
     systemRandom,
     () => undefined,

@@ -25,6 +25,8 @@ import { QuotePublisher } from '../chain/publish/publisher.js';
 import { openWallets } from '../chain/wallet/open-wallets.js';
 import { WalletBalance } from '../chain/wallet/spending.js';
 import type { Wallet } from '../chain/wallet/wallet.js';
+import type { RpcOptions } from '../chain/rpc/rpc-client.js';
+import type { Limits } from '../config/limits.js';
 import type { ChainRole } from '../engine/command.js';
 import { dueSecond } from '../engine/order-book.js';
 import type { Hex } from '../engine/quote.js';
@@ -386,6 +388,21 @@ export function multicallLimits(
     batchesInFlight: limits.rpcBatchesInFlight,
     gasPerCall: limits.rpcGasPerCall,
     gasPerCheck: limits.rpcGasPerCheck,
+  };
+}
+
+/** `attempts`: tries of one request. */
+export function rpcOptions(limits: Limits, attempts = limits.rpcAttempts): RpcOptions {
+  return {
+    timeoutMs: limits.rpcTimeoutMs,
+    attempts,
+    backoffMs: limits.rpcBackoffMs,
+    returnAfterMs: limits.rpcReturnAfterMs,
+    maxAnswerBytes: limits.rpcAnswerBytes,
+    maxAnswerParts: limits.rpcAnswerParts,
+    maxLogsAnswerBytes: limits.rpcLogsAnswerBytes,
+    maxLogsAnswerParts: limits.rpcLogsAnswerParts,
+    maxCallAnswerBytes: limits.rpcCallAnswerBytes,
   };
 }
 

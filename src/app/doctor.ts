@@ -13,7 +13,7 @@ import { type Disk, isMissing, removeIfExists } from '../persistence/disk/disk.j
 import { nodeDiskAt } from '../persistence/disk/node-disk.js';
 import type { Hex } from '../engine/quote.js';
 import { modeBeyondOwner } from '../system/make-directory.js';
-import { multicallLimits } from './chain-wiring.js';
+import { multicallLimits, rpcOptions } from './chain-wiring.js';
 import { hostOf } from './trouble-log.js';
 
 export interface Finding {
@@ -106,10 +106,7 @@ export async function examine(options: DoctorOptions): Promise<Finding[]> {
 }
 
 function rpcAt(urls: readonly string[], { chainId }: ChainProfile, { limits, clock, random }: DoctorOptions): HttpRpc {
-  const patience = { timeoutMs: limits.rpcTimeoutMs, attempts: 1, backoffMs: limits.rpcBackoffMs };
-  const sizes = { maxAnswerBytes: limits.rpcAnswerBytes, maxCallAnswerBytes: limits.rpcCallAnswerBytes };
-  const returns = { returnAfterMs: limits.rpcReturnAfterMs };
-  return new HttpRpc(urls, chainId, { ...patience, ...sizes, ...returns }, clock, random, () => undefined);
+  return new HttpRpc(urls, chainId, rpcOptions(limits, 1), clock, random, () => undefined);
 }
 
 async function examineEndpoint(

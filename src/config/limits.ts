@@ -292,11 +292,19 @@ export const limits = {
    * of it.
    */
   budgetFileBytes: 8 << 20,
-  /** One JSON-RPC request: its time, its tries over all endpoints, the first pause between them, the longest answer. */
+  /** One JSON-RPC request: its time, its tries over all endpoints, the first pause between them. */
   rpcTimeoutMs: 10_000,
   rpcAttempts: 4,
   rpcBackoffMs: 100,
-  rpcAnswerBytes: 64 << 20,
+  /**
+   * Longest answer, decompressed, and its objects, arrays, fields and items: a block has one for each transaction, a log
+   * 30. A megabyte of the smallest of them blocks the event loop for longer than the largest honest answer does.
+   */
+  rpcAnswerBytes: 4 << 20,
+  rpcAnswerParts: 50_000,
+  /** Of `eth_getLogs`. */
+  rpcLogsAnswerBytes: 64 << 20,
+  rpcLogsAnswerParts: 500_000,
   /** Of `eth_call`: a batch of good answers has 100 KB at most; megabytes come from code that is hostile. */
   rpcCallAnswerBytes: 512 << 10,
   /**

@@ -1,4 +1,4 @@
-import { openChains, watchHeads } from '../../src/app/chain-wiring.js';
+import { openChains, rpcOptions, watchHeads } from '../../src/app/chain-wiring.js';
 import { followedBook } from '../../src/app/engine-ports.js';
 import { QuoteDigest, QuoteSignature } from '../../src/auth/quote-signature.js';
 import { loadSecp256k1 } from '../../src/auth/secp256k1.js';
@@ -50,15 +50,7 @@ export interface FollowingOptions {
 }
 
 export function httpRpc(urls: readonly string[], limits: Limits = defaultLimits, chainId = LOCAL_CHAIN_ID): HttpRpc {
-  const patience = {
-    timeoutMs: limits.rpcTimeoutMs,
-    attempts: limits.rpcAttempts,
-    backoffMs: limits.rpcBackoffMs,
-    returnAfterMs: limits.rpcReturnAfterMs,
-    maxAnswerBytes: limits.rpcAnswerBytes,
-    maxCallAnswerBytes: limits.rpcCallAnswerBytes,
-  };
-  return new HttpRpc(urls, chainId, patience, systemClock, systemRandom, () => undefined);
+  return new HttpRpc(urls, chainId, rpcOptions(limits), systemClock, systemRandom, () => undefined);
 }
 
 /** A wallet without a past, which nobody remembers when the test is over. */

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import pino, { type Logger } from 'pino';
+import { rpcOptions } from '../../src/app/chain-wiring.js';
 import { openDataDirectory } from '../../src/app/data-directory.js';
 import { LogEvents } from '../../src/app/log-event-history.js';
 import { PAGE_DIRECTORY, readPageFiles } from '../../src/app/page-files.js';
@@ -117,21 +118,13 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
       selfKeyUnusedDays: limits.selfKeyUnusedDays,
     }));
   const { key: apiKey } = await keys.create('paid', 'test', ['operator']);
-  const patience = {
-    timeoutMs: limits.rpcTimeoutMs,
-    attempts: limits.rpcAttempts,
-    backoffMs: limits.rpcBackoffMs,
-    returnAfterMs: limits.rpcReturnAfterMs,
-    maxAnswerBytes: limits.rpcAnswerBytes,
-    maxCallAnswerBytes: limits.rpcCallAnswerBytes,
-  };
   const { onError, onAnswer } = endpointTroubles(
     options.logger ?? pino({ level: 'silent' }),
     systemClock,
     limits.troubleCalmMs,
   );
   const rpc = ({ rpcUrls, chainId }: ChainProfile) =>
-    new HttpRpc(rpcUrls, chainId, patience, systemClock, systemRandom, onError, onAnswer);
+    new HttpRpc(rpcUrls, chainId, rpcOptions(limits), systemClock, systemRandom, onError, onAnswer);
   const walletKey = options.walletKey === undefined ? (chain.accounts[0]?.privateKey ?? null) : options.walletKey;
   if (process.env.QUOTEBOOK_TEST_THROUGH === 'gateway' && isForGateways(options)) {
     const { startBehindGateway } = await import('../cluster/behind-gateway.js');

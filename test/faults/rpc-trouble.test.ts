@@ -190,7 +190,11 @@ const BAD: readonly Trick[] = [
   { rewrite: () => 'not what was asked for' },
 ];
 await t.test('whatever else two bad nodes answer in between, the book is the same in the end', async (t) => {
-  const { following, proxies } = await follow(t, 2, { rpcAnswerBytes: 1 << 20, rpcReturnAfterMs: 20 });
+  const { following, proxies } = await follow(t, 2, {
+    rpcAnswerBytes: 1 << 20,
+    rpcLogsAnswerBytes: 1 << 20,
+    rpcReturnAfterMs: 20,
+  });
   let requests = 0;
   for (const proxy of proxies) {
     proxy.trick = () => (++requests % 4 === 0 ? (BAD[(requests / 4) % BAD.length] ?? 'PASS') : 'PASS');

@@ -15,9 +15,11 @@ export interface PostLimits {
   readonly timeoutMs: number;
   /** Longest answer that is read, decompressed. */
   readonly maxAnswerBytes: number;
+  /** Most objects, arrays, fields and items in it. */
+  readonly maxAnswerParts: number;
 }
 
-/** The answer is longer than what is read of one. */
+/** The answer is longer than what is read of one, or has more parts. */
 export class ResponseTooLarge extends Error {
   override readonly name = 'ResponseTooLarge';
 }
@@ -49,7 +51,7 @@ export async function postJson(url: string, json: string, limits: PostLimits, cl
   const cancel = clock.after(limits.timeoutMs, () => request.destroy(new Error('The time for an answer is over')));
   try {
     const response = await answerTo(request, json);
-    const text = await readText(response, limits.maxAnswerBytes);
+    const text = await readText(response, limits);
     return { status: response.statusCode ?? 0, retryAfter: response.headers['retry-after'] ?? null, text };
   } catch (error) {
     request.destroy();
@@ -69,20 +71,39 @@ function answerTo(request: ClientRequest, json: string): Promise<IncomingMessage
   });
 }
 
-function readText(response: IncomingMessage, maxBytes: number): Promise<string> {
+function readText(response: IncomingMessage, { maxAnswerBytes, maxAnswerParts }: PostLimits): Promise<string> {
   return new Promise((resolve, reject) => {
     // In capitals it is the same (RFC 9110, 8.4.1).
     const isPacked = response.headers['content-encoding']?.toLowerCase() === 'gzip';
     const body: Readable = isPacked ? response.pipe(createGunzip()) : response;
     const chunks: Buffer[] = [];
     let bytes = 0;
+    let parts = 0;
     body.on('data', (chunk: Buffer) => {
+      chunks.push(chunk);
       bytes += chunk.length;
-      if (bytes > maxBytes) reject(new ResponseTooLarge(`The answer is larger than ${maxBytes} bytes`));
-      else chunks.push(chunk);
+      parts += partsIn(chunk, maxAnswerParts);
+      if (bytes <= maxAnswerBytes && parts <= maxAnswerParts) return;
+      reject(new ResponseTooLarge(`The answer has more than ${maxAnswerBytes} bytes or ${maxAnswerParts} parts`));
+      body.destroy(); // a compressed chunk may still give megabytes
     });
     body.on('end', () => resolve(Buffer.concat(chunks).toString('utf8')));
     body.on('error', reject);
     response.on('error', reject); // also where it ends too early
   });
+}
+
+const BRACE = 0x7b;
+const BRACKET = 0x5b;
+const COLON = 0x3a;
+const COMMA = 0x2c;
+
+/** By the characters that each begins with or follows, within a text, too; counts no further than beyond `most`. */
+function partsIn(json: Uint8Array, most: number): number {
+  let parts = 0;
+  for (let i = 0; i < json.length && parts <= most; i++) {
+    const byte = json[i];
+    if (byte === BRACE || byte === BRACKET || byte === COLON || byte === COMMA) parts++;
+  }
+  return parts;
 }

@@ -1,7 +1,7 @@
 import type { Clock, Random } from '../../engine/ports.js';
 import { backoff, pause } from '../../system/timers.js';
 import { type Endpoint, EndpointPool } from './endpoint-pool.js';
-import { ResponseTooLarge, type HttpResponse, postJson } from './http-transport.js';
+import { ResponseTooLarge, type HttpResponse, type PostLimits, postJson } from './http-transport.js';
 import { isTransient, RETURN_TOO_LONG, RpcError, RpcUnreachable, WrongChain } from './rpc-errors.js';
 import { isRangeTooLarge, readResponse, rangeErrorIn } from './rpc-response.js';
 
@@ -33,6 +33,11 @@ export interface RpcOptions {
   readonly returnAfterMs: number;
   /** Longest answer that is read; a node that sends more is not to be trusted with our memory. */
   readonly maxAnswerBytes: number;
+  /** Of its objects, arrays, fields and items: megabytes of the smallest would block the event loop. */
+  readonly maxAnswerParts: number;
+  /** The same of `eth_getLogs`. */
+  readonly maxLogsAnswerBytes: number;
+  readonly maxLogsAnswerParts: number;
   /** Of those to `eth_call`, where what is read may be anybody's code. */
   readonly maxCallAnswerBytes: number;
 }
@@ -169,12 +174,17 @@ export class HttpRpc implements Rpc {
     return readResponse(answer.text, id, method);
   }
 
+  #limitsOf(method: string): PostLimits {
+    const { options } = this;
+    if (method === 'eth_call') return { ...options, maxAnswerBytes: options.maxCallAnswerBytes };
+    if (method !== 'eth_getLogs') return options;
+    return { ...options, maxAnswerBytes: options.maxLogsAnswerBytes, maxAnswerParts: options.maxLogsAnswerParts };
+  }
+
   /** Too many logs are the asker's to halve, and what code returns is its own: else so long an answer is the endpoint's. */
   async #post(url: string, json: string, method: string): Promise<HttpResponse> {
-    const { maxAnswerBytes: most, maxCallAnswerBytes } = this.options;
-    const maxAnswerBytes = method === 'eth_call' ? maxCallAnswerBytes : most;
     try {
-      return await postJson(url, json, { ...this.options, maxAnswerBytes }, this.clock);
+      return await postJson(url, json, this.#limitsOf(method), this.clock);
     } catch (error) {
       const tooLong = error instanceof ResponseTooLarge;
       if (tooLong && method === 'eth_call') throw new RpcError(-32000, RETURN_TOO_LONG, null);

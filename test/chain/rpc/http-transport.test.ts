@@ -7,7 +7,7 @@ import { ResponseTooLarge, postJson } from '../../../src/chain/rpc/http-transpor
 import { systemClock } from '../../../src/system/clock.js';
 import { ManualClock } from '../../system/manual-clock.js';
 
-const LIMITS = { timeoutMs: 10_000, maxAnswerBytes: 1_000 };
+const LIMITS = { timeoutMs: 10_000, maxAnswerBytes: 1_000, maxAnswerParts: 100 };
 
 /** A server that answers everything so, and how many connections it has seen. */
 async function serve(t: Test, answer: (response: ServerResponse) => void) {
@@ -47,6 +47,19 @@ t.test('a compressed answer is read, and its length is what it is unpacked', asy
   await t.rejects(post(bomb.url), ResponseTooLarge);
   const damaged = await serve(t, (response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end('plain'));
   await t.rejects(post(damaged.url), { code: 'Z_DATA_ERROR' });
+});
+
+t.test('an answer of more small parts than are read is rejected, however short it is', async (t) => {
+  const listOf = (part: string, count: number) => `[${Array<string>(count).fill(part).join(',')}]`;
+  for (const part of ['{}', '[]', '0', '""', '{"":0}']) {
+    const list = listOf(part, LIMITS.maxAnswerParts + 1);
+    t.ok(list.length < LIMITS.maxAnswerBytes);
+    const { url } = await serve(t, (response) => response.end(list));
+    await t.rejects(post(url), ResponseTooLarge, part);
+  }
+  const list = listOf('0', LIMITS.maxAnswerParts);
+  const { url } = await serve(t, (response) => response.end(list));
+  t.equal((await post(url)).text, list);
 });
 
 t.test('an answer that ends too early is rejected', async (t) => {

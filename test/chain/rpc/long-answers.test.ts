@@ -1,4 +1,5 @@
 import t from 'tap';
+import { rpcOptions } from '../../../src/app/chain-wiring.js';
 import { HttpRpc } from '../../../src/chain/rpc/rpc-client.js';
 import { isExecutionError, RETURN_TOO_LONG } from '../../../src/chain/rpc/rpc-errors.js';
 import { limits } from '../../../src/config/limits.js';
@@ -14,14 +15,7 @@ t.test('code that returns more than is read of a call is broken, and no fault of
     const result = method === 'eth_call' ? 'x'.repeat(2_000) : CHAIN_ID;
     return { status: 200, body: JSON.stringify({ jsonrpc: '2.0', id, result }) };
   };
-  const patience = {
-    timeoutMs: limits.rpcTimeoutMs,
-    attempts: 3,
-    backoffMs: 1,
-    returnAfterMs: limits.rpcReturnAfterMs,
-    maxAnswerBytes: limits.rpcAnswerBytes,
-    maxCallAnswerBytes: 1_000,
-  };
+  const patience = { ...rpcOptions(limits, 3), backoffMs: 1, maxCallAnswerBytes: 1_000 };
   const failures: Error[] = [];
   const rpc = new HttpRpc([proxy.url], CHAIN_ID, patience, systemClock, systemRandom, (error) => failures.push(error));
   await t.rejects(rpc.request({ method: 'eth_call' }), { name: 'RpcError', message: RETURN_TOO_LONG });

@@ -4,7 +4,13 @@ import { systemClock } from '../../../src/system/clock.js';
 import type { ManualClock } from '../../system/manual-clock.js';
 import { RpcProxy, type RpcRequest, type Trick } from '../rpc-proxy.js';
 
-const BYTES = { maxAnswerBytes: 10_000, maxCallAnswerBytes: 10_000 };
+const BYTES = {
+  maxAnswerBytes: 10_000,
+  maxAnswerParts: 100,
+  maxLogsAnswerBytes: 10_000,
+  maxLogsAnswerParts: 1_000,
+  maxCallAnswerBytes: 10_000,
+};
 export const PATIENCE = { timeoutMs: 10_000, attempts: 3, backoffMs: 1, returnAfterMs: 15_000, ...BYTES };
 export const CHAIN_ID = 7;
 export const NEVER_JITTERED = { bytes: (length: number) => new Uint8Array(length), unit: () => 0 };

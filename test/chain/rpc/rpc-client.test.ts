@@ -26,6 +26,7 @@ const useless: readonly [string, Trick | ((request: RpcRequest) => Trick)][] = [
   ['the refusal of another request', { status: 200, body: '{"jsonrpc":"2.0","id":-1,"error":{"code":3}}' }],
   ['an answer without a result', ({ id }) => good(id, undefined)],
   ['an answer that is too large', { status: 200, body: `{"jsonrpc":"2.0","id":1,"result":"0x${'0'.repeat(10_000)}"}` }],
+  ['an answer of too many parts', ({ id }) => good(id, Array(200).fill({}))],
   ['a node that is broken inside', { error: { code: -32603, message: 'Internal error' } }],
   ['a limit that is passed on', { error: { code: -32000, message: '429 Too Many Requests: {"code":-32016}' } }],
   ['a limit by the number of HTTP', { error: { code: 429, message: 'Slow down' } }],
@@ -71,8 +72,13 @@ t.test("a node's own refusal is the answer: nobody else is asked", async (t) => 
 
 t.test('too many logs are the asker to ask for less', async (t) => {
   const { rpc, proxies } = await endpoints(t, 2);
-  play(proxies[0], ({ id }) => good(id, '0'.repeat(20_000)));
-  await t.rejects(ask(rpc, 'eth_getLogs'), RpcError);
+  for (const logs of ['0'.repeat(20_000), Array(2_000).fill({})]) {
+    play(proxies[0], ({ id }) => good(id, logs));
+    await t.rejects(ask(rpc, 'eth_getLogs'), RpcError);
+  }
+  const most = Array(400).fill({});
+  play(proxies[0], ({ id }) => good(id, most));
+  t.strictSame(await ask(rpc, 'eth_getLogs'), most, 'they may have more parts than other answers');
 });
 
 t.test(
