@@ -48,6 +48,7 @@ const unbounded = {
   connections: 1e9,
   channels: 1e9,
   messagesPerSecond: 1e9,
+  rfqsPerMinute: 1e9,
   rowsPerSecond: 1e9,
   answerBytesPerSecond: 1e12,
   answersWaiting: 1e6,

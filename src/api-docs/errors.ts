@@ -572,7 +572,7 @@ export const socketErrors: readonly ErrorDoc[] = [
   {
     message: 'RATELIMITED',
     code: 'rate_limited',
-    when: 'More messages than the tier of the key allows, too many FILTERs that wait for their turn, or too many unknown keys from this address. Wait a second.',
+    when: 'More messages or requests for quotes than the tier of the key allows, too many FILTERs that wait for their turn, or too many unknown keys from this address. Wait a second.',
   },
   { message: 'Message is not valid JSON', code: 'malformed_message', when: 'A text frame that cannot be parsed.' },
   { message: 'Message must be a JSON object', code: 'malformed_message', when: 'A list, a number, a text.' },

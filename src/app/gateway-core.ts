@@ -95,7 +95,7 @@ export class LeaderWatch {
   }
 }
 
-const COUNTED: readonly string[] = ['requests', 'quotes', 'messages', 'rows', 'bytes'] satisfies CountedKind[];
+const COUNTED: readonly string[] = ['requests', 'quotes', 'messages', 'rfqs', 'rows', 'bytes'] satisfies CountedKind[];
 
 function isCounted(kind: string): kind is CountedKind {
   return COUNTED.includes(kind);

@@ -16,6 +16,7 @@ import { rfqRoutes } from '../http/rfq-routes.js';
 import type { Route } from '../http/router.js';
 import type { TradeHistory } from '../market/trade-history.js';
 import { networkOf } from '../net/address.js';
+import type { Quotas } from '../quota/rate-limits.js';
 import type { UnknownKeyGuard } from '../quota/unknown-key-guard.js';
 import type { QuoteJson } from '../wire/quote-json.js';
 import type { ReadableJson } from '../wire/readable.js';
@@ -37,6 +38,7 @@ export interface ServiceRoutesParts {
   readonly readableJson: ReadableJson;
   readonly takers: TakerAccess;
   readonly signIns: SignIn;
+  readonly quotas: Pick<Quotas, 'takeRfqs'>;
   readonly unknownKeys: UnknownKeyGuard;
   readonly largeAnswers: LargeAnswerRunner;
   readonly trades: TradeHistory;
@@ -67,6 +69,7 @@ export function openServiceRoutes(parts: ServiceRoutesParts): Route[] {
       takers,
       rfqs: engine.rfqs,
       desk: core.rfqs,
+      takeRfqs: (caller, count) => parts.quotas.takeRfqs(caller, count),
       poolAddressOf: (poolKey) => core.rfqs.poolAddressOf(poolKey),
       whenDurable: () => records.whenDurable(),
       orderOf: (quoteId) => engine.get(quoteId),

@@ -130,6 +130,7 @@ export async function startService(given: ServiceOptions): Promise<Service> {
       takers,
       signIns,
       unknownKeys,
+      quotas,
       largeAnswers,
       trades,
     }),

@@ -16,6 +16,7 @@ const about: Readonly<Record<QuotaName, string>> = {
   connections: 'WebSockets open at once',
   channels: 'Channels followed at once over all sockets',
   messagesPerSecond: 'WebSocket messages sent in a second',
+  rfqsPerMinute: 'Requests for quotes in a minute, each leg for itself',
   rowsPerSecond: 'Quotes, events and levels in large answers, snapshots and replays in a second',
   answerBytesPerSecond: 'Bytes of large answers, snapshots and replays in a second',
   answersWaiting: 'Large answers that wait while another one is made',
@@ -27,8 +28,8 @@ const MOST: Readonly<Partial<Record<QuotaName, number>>> = {
   answerBytesPerSecond: 1_000_000_000_000,
 };
 
-/** Lower bounds of settings that may be below 1. */
-const LEAST: Readonly<Partial<Record<QuotaName, number>>> = { gasPerDay: 0 };
+/** Lower bounds of settings that are not 1. A request for quotes may have 8 legs. */
+const LEAST: Readonly<Partial<Record<QuotaName, number>>> = { gasPerDay: 0, rfqsPerMinute: 8 };
 
 export type TierSettingName<T extends Tier> = `${T}${Capitalize<QuotaName>}`;
 

@@ -36,6 +36,8 @@ export interface RfqRouteParts extends RfqJsonParts {
   poolAddressOf(poolKey: PoolKey): Promise<Hex | 'IMPOSSIBLE' | 'UNAVAILABLE'>;
   readonly covers: Pick<CoverQueries, 'at' | 'cover'>;
   readonly takers: TakerAccess;
+  /** Takes so many requests of the key's quota. Returns 0, or for how many milliseconds there will be none. */
+  takeRfqs(caller: Caller, count: number): number;
   readonly whenDurable: () => Promise<void> | null;
   readonly chainId: string;
   readonly answers: LargeAnswerRunner;
@@ -83,6 +85,8 @@ export function rfqRoutes(parts: RfqRouteParts): Route[] {
       if ('code' in asked) return refuse(request, { code: asked.code, param: asked.param }, asked.message);
       legs.push(asked);
     }
+    const waitMs = parts.takeRfqs(caller, legs.length);
+    if (waitMs > 0) return rateLimited(request, waitMs);
     const opened = await desk.open({
       owner: caller.id,
       clientId: body.clientId ?? null,

@@ -7,12 +7,13 @@ interface Buckets {
   readonly requests: TokenBucket;
   readonly quotes: TokenBucket;
   readonly messages: TokenBucket;
+  readonly rfqs: TokenBucket;
   /** Below 0: what was done is paid for before more is done. */
   readonly rows: TokenBucket;
   readonly bytes: TokenBucket;
 }
 
-type BucketKind = 'requests' | 'quotes' | 'messages';
+type BucketKind = 'requests' | 'quotes' | 'messages' | 'rfqs';
 /** A kind of use that a bucket counts. */
 export type CountedKind = BucketKind | 'rows' | 'bytes';
 /** The resource that ran out. */
@@ -65,6 +66,11 @@ export class Quotas {
   /** Takes one message of a socket. Returns as `takeRequest`. */
   takeMessage(holder: QuotaHolder): number {
     return this.#take(holder, 'messages', 1);
+  }
+
+  /** Takes all of `count` requests for quotes or none. Returns as `takeRequest`. */
+  takeRfqs(holder: QuotaHolder, count: number): number {
+    return this.#take(holder, 'rfqs', count);
   }
 
   /** Counts rows and bytes that were written for the key, more than it has left too: it waits for them afterwards. */
@@ -123,7 +129,8 @@ export class Quotas {
   #of({ id, tier }: QuotaHolder): Buckets {
     const known = this.#buckets.get(id);
     if (known?.tier === tier) return known;
-    const { requestsPerSecond, quotesPerMinute, quoteBurst, messagesPerSecond, ...answers } = this.#table[tier];
+    const { requestsPerSecond, quotesPerMinute, quoteBurst, messagesPerSecond, rfqsPerMinute, ...answers } =
+      this.#table[tier];
     const burst = (perSecond: number) => fullBucket(perSecond * this.#burstSeconds, perSecond, SECOND_MS);
     const policy = `"requests";q=${requestsPerSecond};w=1`;
     const buckets: Buckets = {
@@ -132,6 +139,7 @@ export class Quotas {
       requests: fullBucket(requestsPerSecond, requestsPerSecond, SECOND_MS),
       quotes: fullBucket(quoteBurst, quotesPerMinute, MINUTE_MS),
       messages: fullBucket(messagesPerSecond, messagesPerSecond, SECOND_MS),
+      rfqs: fullBucket(rfqsPerMinute, rfqsPerMinute, MINUTE_MS),
       rows: burst(answers.rowsPerSecond),
       bytes: burst(answers.answerBytesPerSecond),
     };
@@ -171,6 +179,8 @@ export interface TierQuotas {
   readonly channels: number;
   /** Messages that its sockets may send, all together. */
   readonly messagesPerSecond: number;
+  /** Requests for quotes, each leg for itself: each is a record of the log. */
+  readonly rfqsPerMinute: number;
   /** Quotes, events and levels, and their bytes, in large answers and in what its sockets request. */
   readonly rowsPerSecond: number;
   readonly answerBytesPerSecond: number;

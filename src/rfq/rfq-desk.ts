@@ -1,4 +1,4 @@
-import type { Rfq, RequestTerms } from '../engine/command.js';
+import type { Command, RequestTerms, Rfq } from '../engine/command.js';
 import type { Engine } from '../engine/engine.js';
 import type { Random } from '../engine/ports.js';
 import { ZERO_ADDRESS } from '../engine/quote.js';
@@ -82,7 +82,7 @@ export class RfqDesk {
   async publish(rfq: Rfq, owner: string | null | undefined): Promise<'OK' | 'STORAGE_FULL' | 'BUSY'> {
     const { sequencer, nowSeconds, limits } = this.#parts;
     const isOwned = typeof owner === 'string' && rfq.taker !== ZERO_ADDRESS;
-    const isFollowed = isOwned && this.#roomRefusal(owner, 1) === null;
+    const room = isOwned ? this.#roomFor(owner, 1) : 'TOO_MANY';
     const terms: RequestTerms = {
       rfqId: this.#newId(),
       owner: owner ?? '',
@@ -93,8 +93,11 @@ export class RfqDesk {
       makers: [],
       leg: null,
     };
-    const submitted = sequencer.submit({ type: 'PUBLISH_RFQ', rfq, ...(isFollowed && { terms }) });
-    if (submitted.refusal !== null) return submitted.refusal;
+    const refusal =
+      typeof room === 'string'
+        ? sequencer.submit({ type: 'PUBLISH_RFQ', rfq }).refusal
+        : sequencer.submitAll([...cancelling(room), { type: 'PUBLISH_RFQ', rfq, terms }]);
+    if (refusal !== null) return refusal;
     await sequencer.whenDurable();
     return 'OK';
   }
@@ -106,13 +109,14 @@ export class RfqDesk {
     if (known.length > 0) return this.#again(request, known);
     const validUntil = request.validUntil ?? nowSeconds() + limits.rfqSeconds;
     if (validUntil <= nowSeconds() || validUntil > nowSeconds() + limits.rfqMaxSeconds) return refused('INVALID_END');
-    const noRoom = this.#roomRefusal(owner, legs.length);
-    if (noRoom !== null) return refused(noRoom);
+    const room = this.#roomFor(owner, legs.length);
+    if (typeof room === 'string') return refused(room);
     const packageId = this.#newId();
     const rfqIds = legs.map(() => this.#newId());
-    const refusal = sequencer.submitAll(
-      legs.map(({ poolAddress, side, size, body }, place) => ({
-        type: 'PUBLISH_RFQ',
+    const refusal = sequencer.submitAll([
+      ...cancelling(room),
+      ...legs.map(({ poolAddress, side, size, body }, place) => ({
+        type: 'PUBLISH_RFQ' as const,
         rfq: { poolAddress, side, size, taker, body },
         terms: {
           rfqId: rfqIds[place] ?? '',
@@ -125,7 +129,7 @@ export class RfqDesk {
           leg: legs.length === 1 ? null : { packageId, place, legs: legs.length },
         },
       })),
-    );
+    ]);
     if (refusal !== null) return refused(refusal);
     await sequencer.whenDurable();
     return { type: 'OPENED', rfqIds, isNew: true };
@@ -137,7 +141,7 @@ export class RfqDesk {
     const known = this.#of(owner).filter(({ terms }) => terms.rfqId === id || terms.leg?.packageId === id);
     if (known.length === 0) return 'NOT_FOUND';
     const live = known.filter(isLiveRfq);
-    const refusal = sequencer.submitAll(live.map(({ terms }) => ({ type: 'CANCEL_RFQ', rfqId: terms.rfqId })));
+    const refusal = sequencer.submitAll(cancelling(live));
     if (refusal !== null) return refusal;
     await sequencer.whenDurable();
     return 'OK';
@@ -166,15 +170,37 @@ export class RfqDesk {
     return this.#of(owner).filter(isLiveRfq);
   }
 
-  #roomRefusal(owner: string, count: number): 'TOO_MANY' | 'TOO_MANY_OF_KEY' | null {
-    const { engine, limits } = this.#parts;
-    if (engine.rfqs.liveCount + count > limits.liveRfqs) return 'TOO_MANY';
-    return engine.rfqs.liveCountOf(owner) + count > limits.liveRfqsPerKey ? 'TOO_MANY_OF_KEY' : null;
+  /**
+   * The live requests that give way to so many of this key. Few keys must not keep the others from asking: where there is
+   * no room, the newest ones of the key with most go, unless it would then have fewer than this one.
+   */
+  #roomFor(owner: string, count: number): readonly RfqState[] | 'TOO_MANY' | 'TOO_MANY_OF_KEY' {
+    const { rfqs } = this.#parts.engine;
+    const { liveRfqs, liveRfqsPerKey } = this.#parts.limits;
+    const ofKey = rfqs.liveCountOf(owner) + count;
+    if (ofKey > liveRfqsPerKey) return 'TOO_MANY_OF_KEY';
+    const surplus = rfqs.liveCount + count - liveRfqs;
+    if (surplus <= 0) return [];
+    const owners = new Set(Array.from(rfqs.all(), ({ terms }) => terms.owner));
+    const [fullest = owner] = [...owners].sort((a, b) => rfqs.liveCountOf(b) - rfqs.liveCountOf(a));
+    const live = this.#live(fullest);
+    const packages = new Set(live.slice(-surplus).map(packageOf));
+    const evicted = live.filter((state) => packages.has(packageOf(state)));
+    return evicted.length < surplus || live.length - evicted.length < ofKey ? 'TOO_MANY' : evicted;
   }
 
   #newId(): string {
     return Buffer.from(this.#parts.random.bytes(ID_BYTES)).toString('hex');
   }
+}
+
+function cancelling(states: readonly RfqState[]): Command[] {
+  return states.map(({ terms }) => ({ type: 'CANCEL_RFQ', rfqId: terms.rfqId }));
+}
+
+/** Legs of one package go together. */
+function packageOf({ terms }: RfqState): string {
+  return terms.leg?.packageId ?? terms.rfqId;
 }
 
 function refused(why: RfqRefusal): OpenedRfqs {

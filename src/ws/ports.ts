@@ -58,6 +58,8 @@ export interface SocketQuotas {
   of(tier: KeyHolder['tier']): { readonly connections: number; readonly channels: number };
   /** Takes one message. Returns 0, or the milliseconds until the next is allowed. */
   takeMessage(holder: KeyHolder): number;
+  /** Takes so many requests for quotes. Returns as `takeMessage`. */
+  takeRfqs(holder: KeyHolder, count: number): number;
   /** Counts rows and bytes that were written for the key. */
   charge(holder: KeyHolder, rows: number, bytes: number): void;
   /** Milliseconds until the key may receive more; 0: now. */

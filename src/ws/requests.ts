@@ -31,7 +31,14 @@ import {
   type RfqMessage,
   replyTexts,
 } from './messages.js';
-import type { CarryOutCall, SocketCallName, SocketCallOutcome, SocketKeys, SocketLimits } from './ports.js';
+import type {
+  CarryOutCall,
+  SocketCallName,
+  SocketCallOutcome,
+  SocketKeys,
+  SocketLimits,
+  SocketQuotas,
+} from './ports.js';
 import type { Session } from './session.js';
 
 export interface ClientRequestsOptions {
@@ -40,6 +47,7 @@ export interface ClientRequestsOptions {
   /** Source of everything beyond the plain protocol. */
   readonly feed: Feed;
   readonly keys: SocketKeys;
+  readonly quotas: Pick<SocketQuotas, 'takeRfqs'>;
   readonly carryOutCall: CarryOutCall;
   /** Null: no deployed pool has the name. */
   readonly poolNamed: (instrument: string) => Hex | null;
@@ -269,13 +277,15 @@ export class ClientRequests {
   }
 
   #rfq(session: Session, { body }: RfqMessage, holder: KeyHolder, id: string | undefined): Refusal {
-    const { chainId, limits, onFault, takers } = this.#options;
+    const { chainId, limits, onFault, quotas, takers } = this.#options;
     if (body.chainId !== chainId) return this.#otherChain(body.chainId);
     if (BigInt(body.size) === 0n) return noSize('RFQ');
     if (session.rfqs.waiting >= limits.wsWaitingRfqs) {
       const message = `Too many RFQs: ${limits.wsWaitingRfqs} of them wait to be published`;
       return { code: 'too_many_rfqs', message };
     }
+    const waitMs = quotas.takeRfqs(holder, 1);
+    if (waitMs > 0) return { ...problems.rateLimited, retryAfterMs: waitMs };
     // Any client may ask makers to quote to a taker; their best answer is shown to a client that has proven to be the taker.
     const owner = takers.maySee(holder, body.taker) ? holder.id : null;
     session.rfqs.publish(body, owner).then(

@@ -1,5 +1,6 @@
 import t from 'tap';
 import { startLocalChain } from '../../src/chain/dev/local-chain.js';
+import { tierQuotas } from '../../src/config/limits.js';
 import type { RfqJson } from '../../src/wire/rfq.js';
 import { Market, ONE } from '../chain/dev/market.js';
 import { RestClient } from './rest-client.js';
@@ -202,4 +203,16 @@ await t.test('what cannot be a request is refused, and changes nothing', async (
     legs: Array.from({ length: 8 }, () => leg(call.poolAddress)),
   });
   t.strictSame([status, body.message], [429, 'Too many requests of this key are live']);
+});
+
+await t.test('a key opens as many requests in a minute as its tier allows, each leg for itself', async (t) => {
+  const { key } = await running.keys.create('free', 'asks often');
+  const free = new RestClient(running.httpUrl, key);
+  const legs = Array.from({ length: 8 }, () => leg(call.poolAddress));
+  for (let n = 0; n + legs.length <= tierQuotas.free.rfqsPerMinute; n += legs.length) {
+    t.equal((await free.post('/rfqs', { ...asking, legs })).status, 201);
+  }
+  const { status, body, headers } = await free.post('/rfqs', { ...asking, legs });
+  t.strictSame([status, body], [429, { message: 'RATELIMITED' }]);
+  t.match(headers.get('retry-after'), /^[1-9]/);
 });

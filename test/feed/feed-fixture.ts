@@ -130,6 +130,7 @@ export class FeedFixture {
       quotas: {
         of: () => ({ connections, channels: connections }),
         takeMessage: () => 0,
+        takeRfqs: () => 0,
         charge: (_, rows, bytes) => this.charged.push({ rows, bytes }),
         debtMs: () => this.debtMs,
         refused: () => undefined,

@@ -12,6 +12,7 @@ const slow: TierQuotas = {
   gasPerDay: 1_000_000_000,
   channels: 1,
   messagesPerSecond: 2,
+  rfqsPerMinute: 8 / hour,
   rowsPerSecond: 100,
   answerBytesPerSecond: 1_000,
   answersWaiting: 2,

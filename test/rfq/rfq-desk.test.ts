@@ -116,3 +116,26 @@ t.test('a request of a socket without a taker takes no answer from one with a hi
     [[TAKER, [quoteIdOf(1)]]],
   );
 });
+
+t.test('without room the newest package of the key with most gives way to a key with fewer', async (t) => {
+  const { open, emptied, states } = await setUp();
+  for (const clientId of ['1', '2', '3', '4']) await open({ owner: 'greedy', clientId });
+  await emptied();
+  t.match(await open({ owner: 'modest' }), { type: 'OPENED' });
+  t.strictSame(
+    states().map(({ terms: { owner, clientId }, progress }) => [owner, clientId, progress.status]),
+    [
+      ...['1', '1', '2', '2', '3', '3'].map((clientId) => ['greedy', clientId, 'open']),
+      ...['4', '4'].map((clientId) => ['greedy', clientId, 'cancelled']),
+      ...['mine', 'mine'].map((clientId) => ['modest', clientId, 'open']),
+    ],
+  );
+});
+
+t.test('no request gives way to a key that would then have more', async (t) => {
+  const { open, emptied, live } = await setUp();
+  for (const clientId of ['1', '2']) for (const owner of ['a', 'b']) await open({ owner, clientId });
+  await emptied();
+  t.strictSame(await open({ owner: 'a', clientId: '3' }), { type: 'REFUSED', why: 'TOO_MANY' });
+  t.equal(live().length, 8);
+});

@@ -71,7 +71,7 @@ export class GatewayFixture {
     [otherKey, holder('key-2')],
   ]);
   /** Tests reach them by lowering them; messages are refused once there are none left. */
-  readonly quotas = { connections: 1_000, channels: 1_000, messages: Infinity, waitMs: 1_000 };
+  readonly quotas = { connections: 1_000, channels: 1_000, messages: Infinity, rfqs: Infinity, waitMs: 1_000 };
   readonly refused: string[] = [];
   /** Unknown keys that were sent. */
   strikes = 0;
@@ -132,6 +132,7 @@ export class GatewayFixture {
         charge: () => undefined,
         debtMs: () => 0,
         takeMessage: () => (--this.quotas.messages < 0 ? this.quotas.waitMs : 0),
+        takeRfqs: (_, count) => ((this.quotas.rfqs -= count) < 0 ? this.quotas.waitMs : 0),
         refused: (quota, tier) => this.refused.push(`${quota} ${tier}`),
       },
       turns: new TurnBudget(this.clock, 1_000),

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { GatewayFixture, chainId, goodKey, otherKey, poolAddress } from './gateway-fixture.js';
+import { GatewayFixture, chainId, goodKey, otherKey, poolAddress, settled } from './gateway-fixture.js';
 
 const error = (message: string) => ({ type: 'ERROR', body: null, message });
 const auth = (apiKey: string) => ({ type: 'AUTH', apiKey, body: null });
@@ -133,4 +133,16 @@ t.test('when a tier shrinks, the newest sockets beyond it are closed', async (t)
   t.same(sockets[1]?.closedWith, over);
   t.notOk(sockets[0]?.closed);
   t.notOk(others.closed);
+});
+
+t.test('a key asks for quotes as often as its tier allows', async (t) => {
+  const fixture = new GatewayFixture();
+  fixture.quotas.rfqs = 1;
+  const socket = fixture.authorized();
+  const body = { poolAddress, side: 'bid', chainId, size: '1', taker: poolAddress };
+  socket.says({ type: 'RFQ', body });
+  socket.says({ type: 'RFQ', body });
+  t.same(socket.take(), [error('RATELIMITED')], 'the first one waits until it is durable');
+  await settled();
+  t.match(socket.take(), [{ type: 'INFO' }]);
 });
