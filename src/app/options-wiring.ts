@@ -47,8 +47,8 @@ import {
   GAS_PER_VAULT_TRADE,
   type GasBudget,
   GasReservation,
-  type OperatorCaps,
 } from '../quota/gas-budget.js';
+import type { OperatorCaps } from '../quota/operator-caps.js';
 import { chainSeconds, type ChainsView, type CommittedRecords, type Core, type OptionServices } from './core.js';
 import { briefly, TroubleLog } from './trouble-log.js';
 import type { Chains } from './chains.js';

@@ -1,7 +1,8 @@
 import type { KeyValueStore } from '../persistence/disk/disk.js';
 import type { Hex } from '../engine/quote.js';
 import type { QuotaHolder, Tier, TierQuotas } from './rate-limits.js';
-import { DAY_MS } from '../system/timers.js';
+import { DayBudget, keptDay, readKeptDay, UsageStore } from './day-budget.js';
+import type { RouteCap } from './operator-caps.js';
 
 /** Gas of `OrderbookStream.add`, measured: a part for the transaction, and one for each quote in it. */
 const GAS_PER_TX = 21_800;
@@ -30,13 +31,13 @@ export class GasBudget {
   readonly #options: GasBudgetOptions;
   readonly #quotes: DayBudget;
   readonly #gas: DayBudget;
-  /** Whether the last write succeeded. If not, a restart would let keys use the same budget again. */
-  #isKept = true;
+  readonly #store: UsageStore;
 
   constructor(options: GasBudgetOptions) {
     this.#options = options;
     this.#quotes = new DayBudget(options.nowMs);
     this.#gas = new DayBudget(options.nowMs);
+    this.#store = new UsageStore(options.kept);
     this.#restore();
   }
 
@@ -45,8 +46,8 @@ export class GasBudget {
    * call.
    */
   canKeep({ id }: QuotaHolder): boolean {
-    if (!this.#isKept) void this.#keep(id);
-    return this.#isKept;
+    if (!this.#store.isKept) void this.#keep(id);
+    return this.#store.isKept;
   }
 
   /** The refusal of a request that would not fit into a whole day of the key either; null: it would. */
@@ -64,11 +65,11 @@ export class GasBudget {
     const { id, tier } = holder;
     const { quotesPerDay, gasPerDay } = this.#options.of(tier);
     this.#forgetEnded();
-    const quotesWaitMs = this.#quotes.take(id, quotes, quotesPerDay);
-    const waitMs = quotesWaitMs > 0 ? quotesWaitMs : this.#gas.take(id, gas, gasPerDay);
+    const quotesWaitMs = this.#quotes.take(id, BigInt(quotes), BigInt(quotesPerDay));
+    const waitMs = quotesWaitMs > 0 ? quotesWaitMs : this.#gas.take(id, BigInt(gas), BigInt(gasPerDay));
     if (waitMs === 0) void this.#keep(id);
     else {
-      if (quotesWaitMs === 0) this.#quotes.giveBack(id, quotes, this.nowMs());
+      if (quotesWaitMs === 0) this.#quotes.giveBack(id, BigInt(quotes), this.nowMs());
       this.#options.onRefusal(holder);
     }
     return waitMs;
@@ -83,7 +84,7 @@ export class GasBudget {
    * Charges the sent quotes of a reservation made at `takenMs`, and refunds the rest. Durable when it resolves.
    */
   settle(holder: QuotaHolder, taken: number, sent: number, takenMs: number): Promise<void> {
-    this.#quotes.giveBack(holder.id, taken - sent, takenMs);
+    this.#quotes.giveBack(holder.id, BigInt(taken - sent), takenMs);
     return this.#charge(holder, gasOfQuotes(taken), sent, gasOfQuotes(sent), takenMs);
   }
 
@@ -93,20 +94,14 @@ export class GasBudget {
   }
 
   async #charge(holder: QuotaHolder, taken: number, quotes: number, gas: number, takenMs: number): Promise<void> {
-    this.#gas.giveBack(holder.id, taken - gas, takenMs);
+    this.#gas.giveBack(holder.id, BigInt(taken - gas), takenMs);
     if (gas > 0) this.#options.onCharged(holder, quotes, gas);
     await this.#keep(holder.id);
   }
 
-  /** A failing disk ends the process. On a full one the count continues in memory. */
-  async #keep(id: string): Promise<void> {
-    const [quotes, gas] = [this.#quotes.of(id), this.#gas.of(id)];
-    try {
-      await this.#options.kept?.put(`${KEPT_AS}${id}`, { quotes, gas });
-      this.#isKept = true;
-    } catch {
-      this.#isKept = false;
-    }
+  #keep(id: string): Promise<void> {
+    const [quotes, gas] = [keptDay(this.#quotes.of(id)), keptDay(this.#gas.of(id))];
+    return this.#store.put(`${KEPT_AS}${id}`, { quotes, gas });
   }
 
   /** Deletes days that have ended, also those of keys that are gone. */
@@ -124,9 +119,9 @@ export class GasBudget {
     const { kept, nowMs } = this.#options;
     for (const [key, value] of kept?.found ?? []) {
       if (!key.startsWith(KEPT_AS)) continue;
-      const { quotes, gas } = Object(value) as { quotes?: unknown; gas?: unknown };
-      if (!isUsedOfDay(quotes) || !isUsedOfDay(gas))
-        throw new Error(`What ${key} used was kept in a form not understood`);
+      const found = Object(value) as { readonly quotes?: unknown; readonly gas?: unknown };
+      const quotes = readKeptDay(found.quotes, `What ${key} used`);
+      const gas = readKeptDay(found.gas, `What ${key} used`);
       if (Math.max(quotes.endsMs, gas.endsMs) <= nowMs()) {
         kept?.remove(key).catch(() => undefined);
         continue;
@@ -141,171 +136,6 @@ export class GasBudget {
 /** Gas that quotes are charged with, as if each request had a transaction of its own. */
 export function gasOfQuotes(quotes: number): number {
   return quotes === 0 ? 0 : GAS_PER_TX + quotes * GAS_PER_QUOTE;
-}
-
-function isUsedOfDay(value: unknown): value is UsedOfDay {
-  const { endsMs, used } = Object(value) as Record<string, unknown>;
-  return Number.isSafeInteger(endsMs) && Number.isSafeInteger(used);
-}
-
-/** The amount used in a day, and the end of that day. */
-interface UsedOfDay {
-  /** Milliseconds of the budget's clock. */
-  readonly endsMs: number;
-  readonly used: number;
-}
-
-/**
- * The amount that each key has used within 24 hours of its first use. The clock continues after a restart and ignores
- * steps of the wall clock.
- */
-class DayBudget {
-  readonly #nowMs: () => number;
-  /** Those that end last at the end, but for days of an earlier run. */
-  readonly #days = new Map<string, UsedOfDay>();
-
-  constructor(nowMs: () => number) {
-    this.#nowMs = nowMs;
-  }
-
-  /** Those whose day has ended, up to the first whose day has not. */
-  *ended(): Iterable<string> {
-    for (const who of this.#days.keys()) {
-      if (!this.hasEnded(who)) return;
-      yield who;
-    }
-  }
-
-  hasEnded(who: string): boolean {
-    return (this.#days.get(who)?.endsMs ?? 0) <= this.#nowMs();
-  }
-
-  /** A day that has ended. */
-  delete(who: string): void {
-    this.#days.delete(who);
-  }
-
-  /** Takes all of `amount` or nothing. Returns 0, or the milliseconds until the day ends. */
-  take(who: string, amount: number, limit: number): number {
-    const { endsMs, used } = this.of(who);
-    // An amount of 0 passes even if the limit was lowered below what is used.
-    if (amount > 0 && used + amount > limit) return Math.max(1, Math.ceil(endsMs - this.#nowMs()));
-    this.put(who, { endsMs, used: used + amount });
-    return 0;
-  }
-
-  /**
-   * Refunds the unused part of what was taken at `takenMs`; a negative amount charges more. Has no effect after the end
-   * of that day.
-   */
-  giveBack(who: string, amount: number, takenMs: number): void {
-    const { endsMs, used } = this.of(who);
-    if (takenMs < endsMs - DAY_MS) return;
-    this.put(who, { endsMs, used: Math.min(Math.max(0, used - amount), Number.MAX_SAFE_INTEGER) });
-  }
-
-  /** The current day, or one that would begin now. */
-  of(who: string): UsedOfDay {
-    const nowMs = this.#nowMs();
-    const known = this.#days.get(who);
-    return known !== undefined && nowMs < known.endsMs ? known : { endsMs: nowMs + DAY_MS, used: 0 };
-  }
-
-  /** Also restores the day of an earlier run. */
-  put(who: string, day: UsedOfDay): void {
-    if (this.#days.get(who)?.endsMs !== day.endsMs) this.#days.delete(who);
-    this.#days.set(who, day);
-  }
-}
-
-/** The name under which the days of the operator's routes are kept. */
-const CAPS_KEPT_AS = 'operator gas';
-/** The entry of all these routes together. */
-const ALL_ROUTES = 'keys with the scope operator';
-
-export interface OperatorCapOptions {
-  /** Gas within 24 hours: of each route, and of all of them together. */
-  readonly routeGasPerDay: number;
-  readonly gasPerDay: number;
-  /** Must continue after a restart where it stopped. */
-  readonly nowMs: () => number;
-  /** Stores what was used; null: kept in memory only. */
-  readonly kept: KeyValueStore | null;
-}
-
-/** The cap of one route, for one request. */
-export interface RouteCap {
-  /** Reserves all this gas, or returns why not. */
-  take(gas: number): GasRefusal | null;
-  /** Charges the used gas of a reservation made at `takenMs`; it may exceed it. Durable when it resolves. */
-  settle(taken: number, used: number, takenMs: number): Promise<void>;
-}
-
-/**
- * Caps the gas that the operator's wallet spends for keys with the scope operator, by each route and in all, whatever
- * the single keys may use. Reserves and refunds as `GasBudget` does.
- */
-export class OperatorCaps {
-  readonly #options: OperatorCapOptions;
-  readonly #days: DayBudget;
-  readonly #spenders = new Set<string>();
-  /** Whether the last write succeeded. If not, a restart would let the routes spend the same again. */
-  #isKept = true;
-
-  constructor(options: OperatorCapOptions) {
-    this.#options = options;
-    this.#days = new DayBudget(options.nowMs);
-    const found = options.kept?.found.get(CAPS_KEPT_AS) ?? {};
-    for (const [spender, day] of Object.entries(Object(found) as Record<string, unknown>)) {
-      if (!isUsedOfDay(day)) throw new Error(`What ${spender} spent was kept in a form not understood`);
-      this.#spenders.add(spender);
-      this.#days.put(spender, day);
-    }
-  }
-
-  /** `route`: method and path, one of few. */
-  of(route: string): RouteCap {
-    const { routeGasPerDay, gasPerDay } = this.#options;
-    const caps = [
-      { spender: route, limit: routeGasPerDay },
-      { spender: ALL_ROUTES, limit: gasPerDay },
-    ];
-    return {
-      take: (gas) => {
-        if (!this.#isKept) {
-          void this.#keep(); // the next call may find it kept
-          return { type: 'STORAGE_FULL' };
-        }
-        const taken: string[] = [];
-        for (const { spender, limit } of caps) {
-          const retryAfterMs = this.#days.take(spender, gas, limit);
-          if (retryAfterMs > 0) {
-            for (const each of taken) this.#days.giveBack(each, gas, this.#options.nowMs());
-            return { type: 'OPERATOR_CAP', spender, retryAfterMs };
-          }
-          this.#spenders.add(spender);
-          taken.push(spender);
-        }
-        void this.#keep();
-        return null;
-      },
-      settle: (taken, used, takenMs) => {
-        for (const { spender } of caps) this.#days.giveBack(spender, taken - used, takenMs);
-        return this.#keep();
-      },
-    };
-  }
-
-  /** A failing disk ends the process. On a full one the count continues in memory. */
-  async #keep(): Promise<void> {
-    const days = Object.fromEntries([...this.#spenders].map((spender) => [spender, this.#days.of(spender)]));
-    try {
-      await this.#options.kept?.put(CAPS_KEPT_AS, days);
-      this.#isKept = true;
-    } catch {
-      this.#isKept = false;
-    }
-  }
 }
 
 /** Gas of the operator's transactions on the settlement chain: slightly above most measured on the local chain. */

@@ -1,5 +1,5 @@
 import type { KeyValueStore } from '../persistence/disk/disk.js';
-import { DAY_MS } from '../system/timers.js';
+import { DayBudget, UsageStore } from './day-budget.js';
 
 /** The name under which the days of all tokens are kept. */
 const KEPT_AS = 'operator tokens';
@@ -19,32 +19,26 @@ export type TokenCapRefusal =
   /** The disk is full: a restart would let the same be spent again. */
   | { readonly type: 'STORAGE_FULL' };
 
-/** The amount spent of a token in a day, and the end of that day. */
-interface SpentOfDay {
-  /** Milliseconds of the caps' clock. */
-  readonly endsMs: number;
-  readonly spent: bigint;
-}
-
 /**
  * Caps the tokens that the operator's wallet pays for its keys within 24 hours from the first payment: what fills and
  * trades with vaults cost. It reserves before sending and refunds what was not spent.
  */
 export class TokenCaps {
   readonly #options: TokenCapOptions;
-  readonly #days = new Map<string, SpentOfDay>();
-  /** Whether the last write succeeded. */
-  #isKept = true;
+  readonly #days: DayBudget;
+  readonly #store: UsageStore;
 
   constructor(options: TokenCapOptions) {
     this.#options = options;
+    this.#days = new DayBudget(options.nowMs);
+    this.#store = new UsageStore(options.kept);
     const found: unknown = options.kept?.found.get(KEPT_AS) ?? {};
     for (const [symbol, day] of Object.entries(Object(found) as Record<string, unknown>)) {
       const { endsMs, spent } = Object(day) as { endsMs?: unknown; spent?: unknown };
       if (!Number.isSafeInteger(endsMs) || typeof spent !== 'string' || !/^[0-9]+$/.test(spent)) {
         throw new Error(`What was spent of ${symbol} was kept in a form not understood`);
       }
-      this.#days.set(symbol, { endsMs: endsMs as number, spent: BigInt(spent) });
+      this.#days.put(symbol, { endsMs: endsMs as number, used: BigInt(spent) });
     }
   }
 
@@ -52,16 +46,12 @@ export class TokenCaps {
   take(symbol: string, units: bigint): TokenCapRefusal | null {
     const cap = this.#options.perDay.get(symbol);
     if (cap === undefined || units === 0n) return null;
-    if (!this.#isKept) {
+    if (!this.#store.isKept) {
       void this.#keep(); // the next call may find it kept
       return { type: 'STORAGE_FULL' };
     }
-    const { endsMs, spent } = this.#today(symbol);
-    if (spent + units > cap) {
-      const retryAfterMs = Math.max(1, Math.ceil(endsMs - this.#options.nowMs()));
-      return { type: 'TOKEN_CAP', symbol, retryAfterMs };
-    }
-    this.#days.set(symbol, { endsMs, spent: spent + units });
+    const retryAfterMs = this.#days.take(symbol, units, cap);
+    if (retryAfterMs > 0) return { type: 'TOKEN_CAP', symbol, retryAfterMs };
     void this.#keep();
     return null;
   }
@@ -77,28 +67,15 @@ export class TokenCaps {
    */
   async settle(symbol: string, taken: bigint, used: bigint, takenMs: number): Promise<void> {
     if (!this.#options.perDay.has(symbol)) return;
-    const { endsMs, spent } = this.#today(symbol);
-    if (takenMs < endsMs - DAY_MS) return;
-    const left = spent - taken + used;
-    this.#days.set(symbol, { endsMs, spent: left > 0n ? left : 0n });
+    this.#days.giveBack(symbol, taken - used, takenMs);
     await this.#keep();
   }
 
-  /** The current day, or one that would begin now. */
-  #today(symbol: string): SpentOfDay {
-    const nowMs = this.#options.nowMs();
-    const known = this.#days.get(symbol);
-    return known !== undefined && nowMs < known.endsMs ? known : { endsMs: nowMs + DAY_MS, spent: 0n };
-  }
-
-  /** A failing disk ends the process. On a full one the count continues in memory. */
-  async #keep(): Promise<void> {
-    const days = [...this.#days].map(([symbol, { endsMs, spent }]) => [symbol, { endsMs, spent: spent.toString() }]);
-    try {
-      await this.#options.kept?.put(KEPT_AS, Object.fromEntries(days));
-      this.#isKept = true;
-    } catch {
-      this.#isKept = false;
-    }
+  #keep(): Promise<void> {
+    const days = Array.from(this.#days.entries(), ([symbol, { endsMs, used }]) => [
+      symbol,
+      { endsMs, spent: used.toString() },
+    ]);
+    return this.#store.put(KEPT_AS, Object.fromEntries(days));
   }
 }

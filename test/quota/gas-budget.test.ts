@@ -1,6 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import t from 'tap';
-import { GasBudget, gasOfQuotes, GasReservation, OperatorCaps } from '../../src/quota/gas-budget.js';
+import { GasBudget, gasOfQuotes, GasReservation } from '../../src/quota/gas-budget.js';
+import { OperatorCaps } from '../../src/quota/operator-caps.js';
 import { MemoryKeyValueStore } from '../chain/memory-key-value-store.js';
 import { ManualClock } from '../system/manual-clock.js';
 

@@ -1,5 +1,6 @@
 import t from 'tap';
-import { GasBudget, GasReservation, OperatorCaps } from '../../src/quota/gas-budget.js';
+import { GasBudget, GasReservation } from '../../src/quota/gas-budget.js';
+import { OperatorCaps } from '../../src/quota/operator-caps.js';
 import { MemoryKeyValueStore } from '../chain/memory-key-value-store.js';
 import { ManualClock } from '../system/manual-clock.js';
 
