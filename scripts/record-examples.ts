@@ -51,7 +51,11 @@ const running = await startTestService({
 });
 const { httpUrl, wsUrl, apiKey } = running;
 const chainId = String(chain.chainId);
-const documents = apiDocuments(limits, { chainId, symbols: Object.keys(chain.tokens) });
+const documents = apiDocuments(limits, {
+  chainId,
+  symbols: Object.keys(chain.tokens),
+  vaultBases: ['testWETH', 'WETH', 'WBTC'],
+});
 const asyncApi = JSON.parse(documents.asyncApi) as {
   readonly operations: Readonly<Record<string, { readonly messages: readonly { readonly $ref: string }[] }>>;
 };

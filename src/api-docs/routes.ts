@@ -728,9 +728,10 @@ const OF_OPERATORS_GAS = {
   503: UNREACHABLE,
 } as const;
 
-/** Pools, vault quotes and settlement. `symbols`: those with a token on the chain that is served. */
+/** Pools, vault quotes and settlement. `symbols`: those with a token on the chain that is served, `vaultBases`: names of those with a vault. */
 export function optionDocs(
   symbols: readonly string[],
+  vaultBases: readonly string[],
   { poolsPerRequest, settlementsPerRequest }: OptionDocLimits,
 ): RouteDoc[] {
   return [
@@ -873,7 +874,7 @@ export function optionDocs(
       summary: 'Implied volatilities by strike, for an expiration of a token that has a vault',
       description:
         'What the volatility oracle of the chain says of the strikes that GET /pools/strikes lists. 0.75 is 75 % a year.',
-      query: ivQuery(symbols),
+      query: ivQuery(vaultBases),
       answers: {
         200: { about: 'The volatilities', schema: IvResult },
         400: badRequest('invalid_expiration'),

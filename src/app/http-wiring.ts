@@ -50,6 +50,8 @@ export interface HttpWiringOptions {
   readonly chainId: string;
   /** Those with a token on the settlement chain. */
   readonly symbols: readonly string[];
+  /** As GET /oracles/iv takes them. */
+  readonly vaultBases: readonly string[];
   readonly engine: Engine;
   readonly core: Core;
   /** Timers that run while a connection is open. */
@@ -158,7 +160,7 @@ export function createHttp(options: HttpWiringOptions): HttpWiring {
     }),
     ...options.serviceRoutes,
     ...statusRoutes(reasonsNotReady),
-    ...docsRoutes(apiDocuments(limits, { chainId, symbols: options.symbols })),
+    ...docsRoutes(apiDocuments(limits, options)),
     ...pageRoutes(options.page),
   ];
   const paths = new Set(routes.map(({ path }) => path));
@@ -359,14 +361,19 @@ export interface DocumentedDeployment {
   readonly chainId: string;
   /** Those with a token on that chain. */
   readonly symbols: readonly string[];
+  /** Names of the base tokens that have a vault, as GET /oracles/iv takes them. */
+  readonly vaultBases: readonly string[];
 }
 
 /** Every route that is served, documented: a test compares it with the router's table. */
-export function documentedRoutes(limits: Limits, symbols: readonly string[]): RouteDoc[] {
+export function documentedRoutes(
+  limits: Limits,
+  { symbols, vaultBases }: Omit<DocumentedDeployment, 'chainId'>,
+): RouteDoc[] {
   return [
     ...orderbookDocs(limits),
     ...authDocs(),
-    ...optionDocs(symbols, limits),
+    ...optionDocs(symbols, vaultBases, limits),
     ...tradingDocs(symbols, limits),
     ...statusDocs(),
   ];
@@ -378,8 +385,9 @@ function documentedChannels(limits: Limits): Readonly<Record<string, ChannelDoc>
 }
 
 /** The documents of the API that are served, made once. */
-export function apiDocuments(limits: Limits, { chainId, symbols }: DocumentedDeployment): ApiDocuments {
-  const routes = documentedRoutes(limits, symbols);
+export function apiDocuments(limits: Limits, deployment: DocumentedDeployment): ApiDocuments {
+  const { chainId, symbols } = deployment;
+  const routes = documentedRoutes(limits, deployment);
   const channels = documentedChannels(limits);
   const info = { version: PACKAGE_VERSION };
   const examples = new Examples(chainId, symbols);

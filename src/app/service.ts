@@ -1,6 +1,7 @@
 import { Keccak256 } from '../auth/keccak256.js';
 import type { ProofStore } from '../auth/proof-store.js';
 import { TakerAccess } from '../auth/taker-access.js';
+import { basesOfVaults } from '../chain/contracts/vault-names.js';
 import { OptionSeries, PoolNames } from '../chain/options/option-series.js';
 import { Oracles } from '../chain/options/oracles.js';
 import type { Hex } from '../engine/quote.js';
@@ -99,7 +100,8 @@ export async function startService(given: ServiceOptions): Promise<Service> {
   const http = createHttp({
     ...options,
     chainId,
-    symbols: options.profile.tokens.map(({ symbol }) => symbol),
+    symbols: series.symbols,
+    vaultBases: [...basesOfVaults(options.profile.vaults, series.symbols).keys()],
     core,
     connections,
     takers,

@@ -103,7 +103,7 @@ await t.test('every refusal that is written in the sources of sockets is in thei
 });
 
 await t.test('every error that a route is documented to answer with lists its codes', async (t) => {
-  for (const route of documentedRoutes(limits, ['WETH'])) {
+  for (const route of documentedRoutes(limits, { symbols: ['WETH'], vaultBases: ['WETH'] })) {
     for (const [status, answer] of Object.entries(answersOf(route))) {
       const at = `${route.method} ${route.path} ${status}`;
       // What GET /ready answers with is no error but what was asked for.

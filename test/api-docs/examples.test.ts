@@ -32,7 +32,7 @@ const escaped = (token: string): string => encodeURIComponent(token.replaceAll('
 
 /** The documents of a deployment, and what is wrong with a value by a place in one of them. */
 function documentsOf(chainId: string, symbols: readonly string[]) {
-  const texts = apiDocuments(limits, { chainId, symbols });
+  const texts = apiDocuments(limits, { chainId, symbols, vaultBases: symbols.filter((symbol) => symbol !== 'USDC') });
   const openApi = JSON.parse(texts.openApi) as { readonly paths: Paths };
   const asyncApi = JSON.parse(texts.asyncApi) as {
     readonly channels: Readonly<Record<string, { readonly messages: Readonly<Record<string, Message>> }>>;

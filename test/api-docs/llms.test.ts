@@ -3,7 +3,11 @@ import { apiDocuments } from '../../src/app/http-wiring.js';
 import { limits } from '../../src/config/limits.js';
 import { ERROR_CODE_NAMES } from '../../src/wire/error-codes.js';
 
-const { llms, openApi, asyncApi } = apiDocuments(limits, { chainId: '421613', symbols: ['WETH'] });
+const { llms, openApi, asyncApi } = apiDocuments(limits, {
+  chainId: '421613',
+  symbols: ['WETH'],
+  vaultBases: ['WETH'],
+});
 
 t.test('llms.txt has every operation, message and error code', (t) => {
   const { paths } = JSON.parse(openApi) as { paths: Record<string, object> };

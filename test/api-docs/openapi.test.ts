@@ -17,7 +17,9 @@ interface Document {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
 }
 
-const document = openApi(documentedRoutes(limits, ['WETH']), { version: '1.0.0' }) as Document;
+const document = openApi(documentedRoutes(limits, { symbols: ['WETH'], vaultBases: ['WETH'] }), {
+  version: '1.0.0',
+}) as Document;
 const operations = Object.values(document.paths).flatMap((methods) => Object.values(methods));
 
 await t.test('each operation has a name of its own that a program can have', (t) => {
@@ -58,7 +60,7 @@ await t.test('an answer of many routes is described with all its reasons, on the
 });
 
 await t.test("the documents have the package's version", (t) => {
-  const documents = apiDocuments(limits, { chainId: '421613', symbols: ['WETH'] });
+  const documents = apiDocuments(limits, { chainId: '421613', symbols: ['WETH'], vaultBases: ['WETH'] });
   for (const text of [documents.openApi, documents.asyncApi]) {
     t.equal((JSON.parse(text) as Document).info.version, PACKAGE_VERSION);
   }

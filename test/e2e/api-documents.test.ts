@@ -6,6 +6,7 @@ import { pageRoutes } from '../../src/http/static-routes.js';
 import { KEYWORD_NAMES } from '../../src/wire/primitives.js';
 import { ask, requestOf } from '../http/ask-route.js';
 import { assertDocumented, assertDocumentedFrame } from './documented-answers.js';
+import { RestClient } from './rest-client.js';
 import { startTestService } from './running-service.js';
 
 const running = await startTestService({ walletKey: null });
@@ -45,7 +46,12 @@ await t.test('what is served is documented, and what is documented is served', a
   const line = (route: { method: string; path: string; needsKey: boolean }): string =>
     `${route.method} ${route.path} ${route.needsKey ? 'key' : 'open'}`;
   const served = [...service.routes, ...page];
-  t.strictSame(documentedRoutes(limits, ['WETH']).map(line).sort(), served.map(line).sort());
+  t.strictSame(
+    documentedRoutes(limits, { symbols: ['WETH'], vaultBases: ['WETH'] })
+      .map(line)
+      .sort(),
+    served.map(line).sort(),
+  );
 });
 
 await t.test('what the page asks for is answered as it is documented', async () => {
@@ -55,6 +61,19 @@ await t.test('what the page asks for is answered as it is documented', async () 
     const response = { status, headers: new Headers(headers) };
     assertDocumented({ method: 'GET', path: '/page.json', response, answer: JSON.parse(body as string) });
   }
+});
+
+await t.test('the names that GET /oracles/iv takes are the documented ones', async (t) => {
+  interface Documented {
+    readonly paths: Record<string, { get: { parameters: { name: string; schema: { pattern: string } }[] } }>;
+  }
+  const openApi = (await (await fetch(`${httpUrl}/openapi.json`)).json()) as Documented;
+  const market = openApi.paths['/oracles/iv']?.get.parameters.find(({ name }) => name === 'market');
+  const { status, body } = await new RestClient(httpUrl, running.apiKey).get(
+    '/oracles/iv?market=USDC&expiration=29NOV30',
+  );
+  t.equal(status, 400);
+  t.match(body, [{ message: `must match pattern "${market?.schema.pattern}"` }]);
 });
 
 for (const file of ['openapi.json', 'asyncapi.json']) {

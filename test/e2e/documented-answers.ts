@@ -22,7 +22,7 @@ interface MessageJson {
   readonly payload: Schema;
 }
 
-const documents = apiDocuments(limits, { chainId: '421613', symbols: [] });
+const documents = apiDocuments(limits, { chainId: '421613', symbols: [], vaultBases: [] });
 const openApi = JSON.parse(documents.openApi) as { readonly paths: Readonly<Record<string, object>> };
 const asyncApi = JSON.parse(documents.asyncApi) as {
   readonly channels: Readonly<

@@ -165,7 +165,11 @@ async function cursorOf(path: string): Promise<string> {
   return encodeURIComponent(cursor);
 }
 
-const documents = apiDocuments(limits, { chainId, symbols: chain.profile.tokens.map(({ symbol }) => symbol) });
+const documents = apiDocuments(limits, {
+  chainId,
+  symbols: chain.profile.tokens.map(({ symbol }) => symbol),
+  vaultBases: ['testWETH', 'WETH', 'WBTC'],
+});
 
 type Viewer = 'taker' | 'all';
 interface Probe {
