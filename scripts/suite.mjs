@@ -64,9 +64,10 @@ const noAsyncHooks = new URL('no-async-hooks.mjs', import.meta.url).href;
 const runTogether = path.join(import.meta.dirname, 'run-together.mjs');
 t.jobs = Number(values.jobs);
 for (const [group, members] of groups) {
-  const env = { ...process.env, TAP_TIMEOUT: values.timeout, TAP_CHILD_ID: group };
+  const seconds = Number(values.timeout) * members.length;
+  const env = { ...process.env, TAP_TIMEOUT: `${seconds}`, TAP_CHILD_ID: group };
   // tap runs what is buffered side by side, and waits before what is not.
-  const options = { env, timeout: Number(values.timeout) * 1_000, buffered: !runsAlone(group) };
+  const options = { env, timeout: seconds * 1_000, buffered: !runsAlone(group) };
   const program = group === members[0] ? [group] : [runTogether, group, ...members];
   // The loader comes in through NODE_OPTIONS, which tap sets, whatever is in `env`.
   const node = [process.execPath, '--import', noAsyncHooks, '--enable-source-maps'];

@@ -41,6 +41,13 @@ t.test('files that share a process fail where one of them does', async (t) => {
   t.equal(run(t, says, "t.test('fails', async (t) => t.notOk(globalThis.isShared));"), 1);
 });
 
+t.test('files that share a process have the time of all of them together', async (t) => {
+  const hasSeconds = (seconds: number): string =>
+    `t.test('has its time', async (t) => t.equal(process.env.TAP_TIMEOUT, '${seconds}'));`;
+  t.equal(run(t, hasSeconds(60)), 0);
+  t.equal(run(t, hasSeconds(120), hasSeconds(120)), 0);
+});
+
 t.test('a file that shares a process is torn down before the next one, what came last first', async (t) => {
   const first = `
     const said = (globalThis.said = []);
