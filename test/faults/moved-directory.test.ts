@@ -1,16 +1,14 @@
-import { existsSync, mkdirSync, renameSync, statSync } from 'node:fs';
+import { constants, mkdirSync, readdirSync, readFileSync, readlinkSync, renameSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import t from 'tap';
 import { startLocalChain } from '../../src/chain/dev/local-chain.js';
 import { RestClient } from '../e2e/rest-client.js';
+import { until } from '../until.js';
 import { ServiceProcess } from './service-process.js';
 
 /** The check comes every 100 ms; a busy machine may take longer. */
 const END_MS = 20_000;
-
-/** Longer than opening a file takes. */
-const SETTLED_MS = 500;
 
 /** pino's level of warnings. */
 const WARN = 40;
@@ -27,6 +25,21 @@ const linesOf = (said: string): Line[] =>
     .split('\n')
     .filter((line) => line.startsWith('{'))
     .map((line) => JSON.parse(line) as Line);
+
+/** Whether the process has the file open as it writes the log: each write durable. */
+function hasOpenForWrites(pid: number | undefined, file: string): boolean {
+  const descriptors = readdirSync(`/proc/${pid}/fd`);
+  return descriptors.some((descriptor) => {
+    try {
+      if (readlinkSync(`/proc/${pid}/fd/${descriptor}`) !== file) return false;
+      const [, flags = ''] = /^flags:\s*(\d+)$/m.exec(readFileSync(`/proc/${pid}/fdinfo/${descriptor}`, 'utf8')) ?? [];
+      return (Number.parseInt(flags, 8) & constants.O_DSYNC) !== 0;
+    } catch {
+      // It was closed meanwhile.
+      return false;
+    }
+  });
+}
 
 for (const [what, whatIsLeft] of [
   ['moved away', 'nothing in its place'],
@@ -45,11 +58,9 @@ for (const [what, whatIsLeft] of [
     const rest = new RestClient(service.httpUrl, service.apiKey);
     t.equal((await rest.get('/ready')).status, 200);
 
-    // The next segment is made ready under way, and would be the first to miss the directory.
-    const [used, next] = [1, 2].map((number) => path.join(log, `segment-0000000${number}.log`)) as [string, string];
-    while (!existsSync(next) || statSync(next).size < statSync(used).size) await pause(20);
-    // Then it is opened once more, to be written to: that is not what is tested here.
-    await pause(SETTLED_MS);
+    // The next segment is made ready under way, and would be the first to miss the directory. At last it is opened for
+    // writes: that is not what is tested here.
+    await until(() => hasOpenForWrites(service.pid, path.join(log, 'segment-00000002.log')));
     renameSync(log, path.join(root, 'moved'));
     if (what !== 'moved away') mkdirSync(log);
     const ended = await Promise.race([service.ended(), pause(END_MS, 'not ended', { ref: false })]);
