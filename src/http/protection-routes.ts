@@ -61,15 +61,17 @@ export interface ConnectionTimers {
   follow(keyId: string, provider: Hex, seconds: number, isGone: () => boolean): Promise<ProtectionResult>;
 }
 
+/** Authorizations and fill limits in force. */
+interface ProtectionState {
+  authorization(provider: Hex, owner: string): Authorization | undefined;
+  authorizationsTo(owner: string): Iterable<Authorization>;
+  limitsOf(provider: Hex): Iterable<FillLimit>;
+}
+
 export interface ProtectionRouteParts {
   readonly protections: QuoteProtections;
   readonly connections: ConnectionTimers;
-  /** Authorizations and fill limits in force. */
-  readonly state: {
-    authorization(provider: Hex, owner: string): Authorization | undefined;
-    authorizationsTo(owner: string): Iterable<Authorization>;
-    limitsOf(provider: Hex): Iterable<FillLimit>;
-  };
+  readonly state: ProtectionState;
   readonly whenDurable: () => Promise<void> | null;
   readonly takers: TakerAccess;
   readonly chainId: string;
@@ -88,170 +90,189 @@ export function protectionRoutes(parts: ProtectionRouteParts): {
   readonly routes: Route[];
   readonly socketOnly: Route[];
 } {
-  const { protections, connections, state, chainId, limits } = parts;
-  /** Reads the body, and renders what `carryOut` comes to. */
-  function acting<const F extends Form>(
-    form: F,
-    carryOut: (body: Formed<F>, provider: Hex, caller: Caller, request: NetRequest) => Promise<ProtectionResult>,
-    render: (provider: Hex, caller: Caller, body: Formed<F>) => unknown,
-    secondsParam?: string & keyof Formed<F>,
-  ): RouteHandler<Caller> {
-    return withBody(form, { chainId, limits }, async (request, caller: Caller, body) => {
-      const signed = body as ConsentFields & { readonly provider: string };
-      const partly = partlySigned(request, signed);
-      if (partly !== null) return partly;
-      const provider = lower(signed.provider);
-      const result = await carryOut(body, provider, caller, request);
-      return result.type === 'DONE'
-        ? json(JSON.stringify(render(provider, caller, body)))
-        : refused(request, caller, result, secondsParam);
-    });
-  }
+  const authorizations = { path: '/authorizations', needsKey: true } as const;
+  const fillLimits = { path: '/fill_limits', needsKey: true } as const;
+  return {
+    routes: [
+      { ...authorizations, method: 'POST', handle: authorizing(parts) },
+      { ...authorizations, method: 'DELETE', handle: revoking(parts) },
+      { ...authorizations, method: 'GET', handle: listingAuthorizations(parts) },
+      { method: 'POST', path: '/heartbeat', needsKey: true, handle: beating(parts) },
+      { ...fillLimits, method: 'POST', handle: limiting(parts) },
+      { ...fillLimits, method: 'GET', handle: listingLimits(parts) },
+    ],
+    socketOnly: [{ method: 'POST', path: CANCEL_ON_DISCONNECT, needsKey: true, handle: followingConnection(parts) }],
+  };
+}
 
-  function refused(
-    request: NetRequest,
-    caller: Caller,
-    result: Exclude<ProtectionResult, { readonly type: 'DONE' }>,
-    secondsParam = '',
-  ): NetResponse {
-    switch (result.type) {
-      case 'INVALID_SECONDS': {
-        const { timerMinSeconds, timerMaxSeconds, fillWindowSeconds } = limits;
-        const message = `Timers are 0, or ${timerMinSeconds} to ${timerMaxSeconds} seconds; windows 1 to ${fillWindowSeconds}`;
-        return refuse(request, { code: 'invalid_parameter', param: secondsParam }, message);
-      }
-      case 'NO_POOL':
-        return refuse(request, { code: 'pool_not_deployed', param: 'poolAddress' }, noPoolText('that address'));
-      case 'TOO_MANY':
-        return refuse(request, 'too_many_protections', 'Too many are in force');
-      case 'NOT_NOW':
-        return notNow(request, result.refusal);
-      default: {
-        const tooFarAhead = 'The deadline is too far ahead';
-        return consentRefused(request, result, { notAuthorized: notAuthorizedText(caller), tooFarAhead });
-      }
+/** Reads the body, and renders what `carryOut` comes to. */
+function acting<const F extends Form>(
+  parts: ProtectionRouteParts,
+  form: F,
+  carryOut: (body: Formed<F>, provider: Hex, caller: Caller, request: NetRequest) => Promise<ProtectionResult>,
+  render: (provider: Hex, caller: Caller, body: Formed<F>) => unknown,
+  secondsParam?: string & keyof Formed<F>,
+): RouteHandler<Caller> {
+  return withBody(form, parts, async (request, caller: Caller, body) => {
+    const signed = body as ConsentFields & { readonly provider: string };
+    const partly = partlySigned(request, signed);
+    if (partly !== null) return partly;
+    const provider = lower(signed.provider);
+    const result = await carryOut(body, provider, caller, request);
+    return result.type === 'DONE'
+      ? json(JSON.stringify(render(provider, caller, body)))
+      : refused(request, caller, result, parts.limits, secondsParam);
+  });
+}
+
+function refused(
+  request: NetRequest,
+  caller: Caller,
+  result: Exclude<ProtectionResult, { readonly type: 'DONE' }>,
+  { timerMinSeconds, timerMaxSeconds, fillWindowSeconds }: ProtectionRouteParts['limits'],
+  secondsParam = '',
+): NetResponse {
+  switch (result.type) {
+    case 'INVALID_SECONDS': {
+      const message = `Timers are 0, or ${timerMinSeconds} to ${timerMaxSeconds} seconds; windows 1 to ${fillWindowSeconds}`;
+      return refuse(request, { code: 'invalid_parameter', param: secondsParam }, message);
+    }
+    case 'NO_POOL':
+      return refuse(request, { code: 'pool_not_deployed', param: 'poolAddress' }, noPoolText('that address'));
+    case 'TOO_MANY':
+      return refuse(request, 'too_many_protections', 'Too many are in force');
+    case 'NOT_NOW':
+      return notNow(request, result.refusal);
+    default: {
+      const tooFarAhead = 'The deadline is too far ahead';
+      return consentRefused(request, result, { notAuthorized: notAuthorizedText(caller), tooFarAhead });
     }
   }
+}
 
-  function authorizationsJson(caller: Caller): AuthorizationsResult {
-    const authorizations = Array.from(state.authorizationsTo(caller.id), ({ provider, until, timers }) => ({
-      provider,
-      until,
-      heartbeatSeconds: timers.HEARTBEAT,
-      disconnectSeconds: timers.CONNECTION,
-    }));
-    return { keyId: caller.id, authorizations };
-  }
-
-  function timerJson(provider: Hex, caller: Caller, seconds: number): TimerResult {
-    return { provider, seconds, authorizedUntil: state.authorization(provider, caller.id)?.until ?? 0 };
-  }
-
-  function fillLimitsJson(provider: Hex): FillLimitsResult {
-    const fillLimits = Array.from(state.limitsOf(provider), ({ poolAddress, bounds }) => ({
-      poolAddress,
-      contracts: bounds.contracts.toString(),
-      fills: bounds.fills,
-      windowSeconds: bounds.seconds,
-    }));
-    return { provider, fillLimits: fillLimits.sort((a, b) => (a.poolAddress < b.poolAddress ? -1 : 1)) };
-  }
-
-  const authorize = acting(
+/** POST /authorizations. */
+function authorizing(parts: ProtectionRouteParts): RouteHandler<Caller> {
+  const { protections, state, takers } = parts;
+  return acting(
+    parts,
     AuthorizationBody,
     (body, provider, caller) =>
-      protections.ask({
-        type: 'AUTHORIZE',
-        provider,
-        keyId: caller.id,
-        consent: consentOf(body, caller, parts.takers),
-      }),
-    (_, caller) => authorizationsJson(caller),
+      protections.ask({ type: 'AUTHORIZE', provider, keyId: caller.id, consent: consentOf(body, caller, takers) }),
+    (_, caller) => authorizationsJson(state, caller),
   );
+}
 
-  const revoke = acting(
+/** DELETE /authorizations. */
+function revoking(parts: ProtectionRouteParts): RouteHandler<Caller> {
+  const { protections, state, takers } = parts;
+  return acting(
+    parts,
     RevocationBody,
     async (body, provider, caller) => {
       const { keyId = caller.id } = body;
-      const consent = consentOf(body, caller, parts.takers);
+      const consent = consentOf(body, caller, takers);
       // Without the provider's consent a key may give up its own authorisation only.
       if (consent === null && keyId !== caller.id) return { type: 'NOT_AUTHORIZED' };
       return protections.ask({ type: 'REVOKE', provider, keyId, consent });
     },
-    (_, caller) => authorizationsJson(caller),
+    (_, caller) => authorizationsJson(state, caller),
   );
+}
 
-  async function listAuthorizations(_: NetRequest, caller: Caller): Promise<NetResponse> {
-    const text = JSON.stringify(authorizationsJson(caller));
-    await parts.whenDurable();
+/** GET /authorizations. */
+function listingAuthorizations({ state, whenDurable }: ProtectionRouteParts): RouteHandler<Caller> {
+  return async (_, caller) => {
+    const text = JSON.stringify(authorizationsJson(state, caller));
+    await whenDurable();
     return json(text);
-  }
+  };
+}
 
-  const listLimits = withQuery(FillLimitsQuery, { chainId, limits }, async (request, caller, query) => {
+/** POST /heartbeat. */
+function beating(parts: ProtectionRouteParts): RouteHandler<Caller> {
+  const { protections, state } = parts;
+  return acting(
+    parts,
+    HeartbeatBody,
+    ({ timeoutSeconds: seconds }, provider, { id: keyId }) =>
+      protections.ask({ type: 'TIMER', kind: 'HEARTBEAT', provider, keyId, seconds }),
+    (provider, caller, { timeoutSeconds }) => timerJson(state, provider, caller, timeoutSeconds),
+    'timeoutSeconds',
+  );
+}
+
+/** CANCEL_ON_DISCONNECT. */
+function followingConnection(parts: ProtectionRouteParts): RouteHandler<Caller> {
+  const { connections, state } = parts;
+  return acting(
+    parts,
+    DisconnectBody,
+    ({ graceSeconds }, provider, caller, request) =>
+      connections.follow(caller.id, provider, graceSeconds, () => request.aborted),
+    (provider, caller, { graceSeconds }) => timerJson(state, provider, caller, graceSeconds),
+    'graceSeconds',
+  );
+}
+
+/** POST /fill_limits. */
+function limiting(parts: ProtectionRouteParts): RouteHandler<Caller> {
+  const { protections, state, takers } = parts;
+  return acting(
+    parts,
+    FillLimitBody,
+    (body, provider, caller) => {
+      const { contracts, fills, windowSeconds: seconds, poolAddress } = body;
+      const bounds = { contracts: BigInt(contracts), fills, seconds };
+      return protections.ask({
+        type: 'FILL_LIMIT',
+        provider,
+        keyId: caller.id,
+        poolAddress: lower(poolAddress),
+        bounds: bounds.contracts === 0n && fills === 0 ? null : bounds,
+        consent: consentOf(body, caller, takers),
+      });
+    },
+    (provider) => fillLimitsJson(state, provider),
+    'windowSeconds',
+  );
+}
+
+/** GET /fill_limits. */
+function listingLimits(parts: ProtectionRouteParts): RouteHandler<Caller> {
+  const { state, takers, whenDurable } = parts;
+  return withQuery(FillLimitsQuery, parts, async (request, caller, query) => {
     const provider = lower(query.provider);
     // A taker who knew the limits could fill up to them.
-    const isOwn = state.authorization(provider, caller.id) !== undefined || parts.takers.hasProven(caller, provider);
+    const isOwn = state.authorization(provider, caller.id) !== undefined || takers.hasProven(caller, provider);
     if (!isOwn) return refuse(request, 'provider_not_authorized', notAuthorizedText(caller));
-    const text = JSON.stringify(fillLimitsJson(provider));
-    await parts.whenDurable();
+    const text = JSON.stringify(fillLimitsJson(state, provider));
+    await whenDurable();
     return json(text);
   });
+}
 
-  const routes: Route[] = [
-    { method: 'POST', path: '/authorizations', needsKey: true, handle: authorize },
-    { method: 'DELETE', path: '/authorizations', needsKey: true, handle: revoke },
-    { method: 'GET', path: '/authorizations', needsKey: true, handle: listAuthorizations },
-    {
-      method: 'POST',
-      path: '/heartbeat',
-      needsKey: true,
-      handle: acting(
-        HeartbeatBody,
-        ({ timeoutSeconds: seconds }, provider, { id: keyId }) =>
-          protections.ask({ type: 'TIMER', kind: 'HEARTBEAT', provider, keyId, seconds }),
-        (provider, caller, { timeoutSeconds }) => timerJson(provider, caller, timeoutSeconds),
-        'timeoutSeconds',
-      ),
-    },
-    {
-      method: 'POST',
-      path: '/fill_limits',
-      needsKey: true,
-      handle: acting(
-        FillLimitBody,
-        (body, provider, caller) => {
-          const { contracts, fills, windowSeconds: seconds, poolAddress } = body;
-          const bounds = { contracts: BigInt(contracts), fills, seconds };
-          return protections.ask({
-            type: 'FILL_LIMIT',
-            provider,
-            keyId: caller.id,
-            poolAddress: lower(poolAddress),
-            bounds: bounds.contracts === 0n && fills === 0 ? null : bounds,
-            consent: consentOf(body, caller, parts.takers),
-          });
-        },
-        (provider) => fillLimitsJson(provider),
-        'windowSeconds',
-      ),
-    },
-    { method: 'GET', path: '/fill_limits', needsKey: true, handle: listLimits },
-  ];
-  const socketOnly: Route[] = [
-    {
-      method: 'POST',
-      path: CANCEL_ON_DISCONNECT,
-      needsKey: true,
-      handle: acting(
-        DisconnectBody,
-        ({ graceSeconds }, provider, caller, request) =>
-          connections.follow(caller.id, provider, graceSeconds, () => request.aborted),
-        (provider, caller, { graceSeconds }) => timerJson(provider, caller, graceSeconds),
-        'graceSeconds',
-      ),
-    },
-  ];
-  return { routes, socketOnly };
+function authorizationsJson(state: ProtectionState, { id: keyId }: Caller): AuthorizationsResult {
+  const authorizations = Array.from(state.authorizationsTo(keyId), ({ provider, until, timers }) => ({
+    provider,
+    until,
+    heartbeatSeconds: timers.HEARTBEAT,
+    disconnectSeconds: timers.CONNECTION,
+  }));
+  return { keyId, authorizations };
+}
+
+function timerJson(state: ProtectionState, provider: Hex, caller: Caller, seconds: number): TimerResult {
+  return { provider, seconds, authorizedUntil: state.authorization(provider, caller.id)?.until ?? 0 };
+}
+
+function fillLimitsJson(state: ProtectionState, provider: Hex): FillLimitsResult {
+  const fillLimits = Array.from(state.limitsOf(provider), ({ poolAddress, bounds }) => ({
+    poolAddress,
+    contracts: bounds.contracts.toString(),
+    fills: bounds.fills,
+    windowSeconds: bounds.seconds,
+  }));
+  return { provider, fillLimits: fillLimits.sort((a, b) => (a.poolAddress < b.poolAddress ? -1 : 1)) };
 }
 
 /** In place of a path where a call is of sockets alone. */

@@ -1,10 +1,9 @@
-import type { Static } from 'typebox';
 import type { TakerAccess } from '../auth/taker-access.js';
 import type { Hex, PoolKey } from '../engine/quote.js';
 import { ZERO_ADDRESS } from '../engine/quote.js';
 import { type RfqState, takerOf } from '../engine/rfq-store.js';
 import type { NetRequest, NetResponse } from '../net/net.js';
-import type { OpenedRfqs, RfqDesk, RfqLegRequest, RfqRefusal } from '../rfq/rfq-desk.js';
+import type { RfqDesk, RfqLegRequest, RfqRefusal } from '../rfq/rfq-desk.js';
 import { rfqCompetition, rfqCover, rfqJson, type RfqJsonParts } from '../rfq/rfq-json.js';
 import { rowsChargedForPassingOver } from '../system/paced-work.js';
 import { readPoolKey } from '../wire/readable.js';
@@ -24,7 +23,7 @@ import {
   takerRefusal,
   unavailable,
 } from './responses.js';
-import type { Caller, Route } from './router.js';
+import type { Caller, Route, RouteHandler } from './router.js';
 
 export interface RfqRouteParts extends RfqJsonParts {
   readonly rfqs: {
@@ -51,26 +50,22 @@ export interface RfqRouteParts extends RfqJsonParts {
 const PATH = '/rfqs/{rfqId}';
 const COVER = '/rfqs/{rfqId}/cover';
 const COMPETITION = '/rfqs/{rfqId}/competition';
-const COMPETITION_QUERY = closed({ ...RfqIdPath.properties, ...RfqCompetitionQuery.properties });
 
 /** POST /rfqs, GET /rfqs, DELETE /rfqs/{rfqId}, GET /rfqs/{rfqId}/cover and GET /rfqs/{rfqId}/competition. */
 export function rfqRoutes(parts: RfqRouteParts): Route[] {
-  const { rfqs, desk, takers, chainId, limits } = parts;
-  const checkPath = compile(RfqIdPath, limits.schemaErrors);
   return [
-    { method: 'POST', path: '/rfqs', needsKey: true, handle: withBody(PostRfqBody, { chainId, limits }, open) },
-    { method: 'GET', path: '/rfqs', needsKey: true, handle: withQuery(RfqsQuery, { chainId, limits }, list) },
-    { method: 'DELETE', path: PATH, needsKey: true, handle: cancel },
-    { method: 'GET', path: COVER, needsKey: true, handle: cover },
-    {
-      method: 'GET',
-      path: COMPETITION,
-      needsKey: true,
-      handle: withQuery(COMPETITION_QUERY, { path: COMPETITION, limits }, competition),
-    },
+    { method: 'POST', path: '/rfqs', needsKey: true, handle: opening(parts) },
+    { method: 'GET', path: '/rfqs', needsKey: true, handle: listing(parts) },
+    { method: 'DELETE', path: PATH, needsKey: true, handle: cancelling(parts) },
+    { method: 'GET', path: COVER, needsKey: true, handle: covering(parts) },
+    { method: 'GET', path: COMPETITION, needsKey: true, handle: ranking(parts) },
   ];
+}
 
-  async function open(request: NetRequest, caller: Caller, body: PostRfqBody): Promise<NetResponse> {
+/** POST /rfqs. */
+function opening(parts: RfqRouteParts): RouteHandler<Caller> {
+  const { rfqs, desk, takers } = parts;
+  return withBody(PostRfqBody, parts, async (request, caller: Caller, body) => {
     const taker = lower(body.taker);
     if (taker === ZERO_ADDRESS) {
       return refuse(request, { code: 'invalid_parameter', param: 'taker' }, 'taker must not be the zero address');
@@ -97,91 +92,84 @@ export function rfqRoutes(parts: RfqRouteParts): Route[] {
       hiddenTaker: body.anonymous === true ? taker : null,
       legs,
     });
-    return opened.type === 'REFUSED' ? refused(request, opened.why) : openedAnswer(opened);
-  }
+    if (opened.type === 'REFUSED') return refused(request, opened.why);
+    const states = opened.rfqIds.flatMap((rfqId) => rfqs.get(rfqId) ?? []);
+    return json(JSON.stringify(resultOf(parts, states)), opened.isNew ? 201 : 200);
+  });
+}
 
-  function openedAnswer({ rfqIds, isNew }: Extract<OpenedRfqs, { type: 'OPENED' }>): NetResponse {
-    const states = rfqIds.flatMap((rfqId) => rfqs.get(rfqId) ?? []);
-    return json(JSON.stringify(resultOf(states)), isNew ? 201 : 200);
-  }
-
-  function resultOf(states: readonly RfqState[]): RfqsResult {
-    return { rfqs: states.map((state) => rfqJson(state, parts)) };
-  }
-
-  function list(request: NetRequest, caller: Caller, query: RfqsQuery): NetResponse | Promise<NetResponse> {
-    return largeAnswer(parts.answers, request, caller, async (work) => {
-      const all = [...rfqs.all()];
-      const text = JSON.stringify(pageOf(all.reverse(), query, caller));
+/** GET /rfqs. */
+function listing(parts: RfqRouteParts): RouteHandler<Caller> {
+  return withQuery(RfqsQuery, parts, (request, caller, query) =>
+    largeAnswer(parts.answers, request, caller, async (work) => {
+      const all = [...parts.rfqs.all()];
+      const text = JSON.stringify(pageOf(parts, all.reverse(), query, caller));
       work.charge(rowsChargedForPassingOver(all.length), text.length);
       await parts.whenDurable();
       return json(text);
-    });
-  }
+    }),
+  );
+}
 
-  /** `newest`: first. */
-  function pageOf(newest: readonly RfqState[], query: RfqsQuery, caller: Caller): RfqsPage {
-    const limit = pageLimit(query.limit);
-    const place = query.cursor === undefined ? -1 : newest.findIndex(({ terms }) => terms.rfqId === query.cursor);
-    // A cursor whose request is no longer kept was older than all that are.
-    const rest = query.cursor !== undefined && place < 0 ? [] : newest.slice(place + 1);
-    const found: RfqState[] = [];
-    for (const state of rest) {
-      if (isShown(state, caller) && matches(state, query)) found.push(state);
-      if (found.length > limit) break;
-    }
-    const shown = found.slice(0, limit);
-    const next = found.length > limit ? (shown.at(-1)?.terms.rfqId ?? null) : null;
-    return { next, rfqs: shown.map((state) => rfqJson(state, parts)) };
+/** `newest`: first. */
+function pageOf(parts: RfqRouteParts, newest: readonly RfqState[], query: RfqsQuery, caller: Caller): RfqsPage {
+  const limit = pageLimit(query.limit);
+  const place = query.cursor === undefined ? -1 : newest.findIndex(({ terms }) => terms.rfqId === query.cursor);
+  // A cursor whose request is no longer kept was older than all that are.
+  const rest = query.cursor !== undefined && place < 0 ? [] : newest.slice(place + 1);
+  const found: RfqState[] = [];
+  for (const state of rest) {
+    if (isShown(parts.takers, state, caller) && matches(state, query)) found.push(state);
+    if (found.length > limit) break;
   }
+  const shown = found.slice(0, limit);
+  const next = found.length > limit ? (shown.at(-1)?.terms.rfqId ?? null) : null;
+  return { next, ...resultOf(parts, shown) };
+}
 
-  async function cancel(request: NetRequest, caller: Caller): Promise<NetResponse> {
+/** DELETE /rfqs/{rfqId}. */
+function cancelling(parts: RfqRouteParts): RouteHandler<Caller> {
+  const checkPath = compile(RfqIdPath, parts.limits.schemaErrors);
+  return async (request, caller) => {
     const path = checkPath(pathParameters(PATH, request.path));
     if (!path.ok) return refuse(request, 'invalid_parameter', path.errors);
     const { rfqId } = path.value;
-    if (ofKey(caller, rfqId).length === 0) return unknownRfq(request, rfqId);
-    const outcome = await desk.cancel(caller.id, rfqId);
+    if (ofKey(parts, caller, rfqId).length === 0) return unknownRfq(request, rfqId);
+    const outcome = await parts.desk.cancel(caller.id, rfqId);
     if (outcome === 'NOT_FOUND') return unknownRfq(request, rfqId);
     if (outcome !== 'OK') return notNow(request, outcome);
-    return json(JSON.stringify(resultOf(ofKey(caller, rfqId))));
-  }
+    return json(JSON.stringify(resultOf(parts, ofKey(parts, caller, rfqId))));
+  };
+}
 
-  /** The key's request, or all legs of its package. */
-  function ofKey(caller: Caller, id: string): RfqState[] {
-    return [...rfqs.all()].filter(
-      (state) => isShown(state, caller) && (state.terms.rfqId === id || state.terms.leg?.packageId === id),
-    );
-  }
-
-  /** A key's sessions may be of several takers. */
-  function isShown(state: RfqState, caller: Caller): boolean {
-    return state.terms.owner === caller.id && takers.maySee(caller, takerOf(state));
-  }
-
-  function cover(request: NetRequest, caller: Caller): NetResponse | Promise<NetResponse> {
+/** GET /rfqs/{rfqId}/cover. */
+function covering(parts: RfqRouteParts): RouteHandler<Caller> {
+  const { covers, answers, whenDurable } = parts;
+  const checkPath = compile(RfqIdPath, parts.limits.schemaErrors);
+  return (request, caller) => {
     const path = checkPath(pathParameters(COVER, request.path));
     if (!path.ok) return refuse(request, 'invalid_parameter', path.errors);
-    const states = ofKey(caller, path.value.rfqId);
+    const states = ofKey(parts, caller, path.value.rfqId);
     if (states.length === 0) return unknownRfq(request, path.value.rfqId);
-    return largeAnswer(parts.answers, request, caller, async (work) => {
+    return largeAnswer(answers, request, caller, async (work) => {
       let rows = 0;
-      const answer = rfqCover(states, parts.covers.at().seq, (about) => {
-        const found = parts.covers.cover({ ...about, provider: null });
+      const answer = rfqCover(states, covers.at().seq, (about) => {
+        const found = covers.cover({ ...about, provider: null });
         rows += found.legs.length;
         return found;
       });
       const text = JSON.stringify(answer);
       work.charge(rows, text.length);
-      await parts.whenDurable();
+      await whenDurable();
       return json(text);
     });
-  }
+  };
+}
 
-  async function competition(
-    request: NetRequest,
-    caller: Caller,
-    query: Static<typeof COMPETITION_QUERY>,
-  ): Promise<NetResponse> {
+/** GET /rfqs/{rfqId}/competition. */
+function ranking({ rfqs, takers, whenDurable, limits }: RfqRouteParts): RouteHandler<Caller> {
+  const schema = closed({ ...RfqIdPath.properties, ...RfqCompetitionQuery.properties });
+  return withQuery(schema, { path: COMPETITION, limits }, async (request, caller, query) => {
     const provider = lower(query.provider);
     // Ranks are each maker's own, also among keys that see every taker.
     if (takers.privacy === 'proven' && !takers.hasProven(caller, provider)) {
@@ -197,9 +185,25 @@ export function rfqRoutes(parts: RfqRouteParts): Route[] {
       return unknownRfq(request, query.rfqId);
     }
     const text = JSON.stringify(standing);
-    await parts.whenDurable();
+    await whenDurable();
     return json(text);
-  }
+  });
+}
+
+function resultOf(parts: RfqJsonParts, states: readonly RfqState[]): RfqsResult {
+  return { rfqs: states.map((state) => rfqJson(state, parts)) };
+}
+
+/** The key's request, or all legs of its package. */
+function ofKey({ rfqs, takers }: RfqRouteParts, caller: Caller, id: string): RfqState[] {
+  return [...rfqs.all()].filter(
+    (state) => isShown(takers, state, caller) && (state.terms.rfqId === id || state.terms.leg?.packageId === id),
+  );
+}
+
+/** A key's sessions may be of several takers. */
+function isShown(takers: TakerAccess, state: RfqState, caller: Caller): boolean {
+  return state.terms.owner === caller.id && takers.maySee(caller, takerOf(state));
 }
 
 /** Why a leg cannot be asked for. */
