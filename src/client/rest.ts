@@ -148,14 +148,16 @@ export class Rest {
 
   /**
    * Orders by any mix of filters, newest first. `size` is each one's smallest fillable size. More than 40 `quoteIds` go
-   * in a body, which every server and proxy takes. An empty `quoteIds` returns no orders: sent as a query without ids, it would return all.
+   * in a body, which every proxy takes; with `asOf...`, which the body does not have, in the URL. An empty `quoteIds`
+   * returns no orders: sent as a query without ids, it would return all.
    */
   async orders(query: WithoutChain<OrdersQueryParams> = {}): Promise<OrdersResponse> {
     const { quoteIds, limit } = query;
     if (quoteIds?.length === 0) {
       return { validQuotes: [], invalidQuotes: [], ...(limit !== undefined && { nextCursor: null }) };
     }
-    if (quoteIds === undefined || quoteIds.length <= MOST_IDS_IN_A_URL) {
+    const isPast = [query.asOfSeq, query.asOfBlock, query.asOfTime].some((point) => point !== undefined);
+    if (quoteIds === undefined || quoteIds.length <= MOST_IDS_IN_A_URL || isPast) {
       return this.#get('/orders', this.#ofChain(query));
     }
     return this.#post('/orders/query', {
@@ -439,7 +441,7 @@ function isReadiness(body: unknown): body is Readiness {
 
 /** Errors come as problem details (RFC 9457), which have a code; a server that does not know them sends JSON. */
 const ACCEPTED = 'application/json, application/problem+json';
-/** Ids that fit in a request line of 4 KiB. */
+/** Ids that fit in a request line of 4 KiB. The service takes all 1,000, but a proxy may not. */
 const MOST_IDS_IN_A_URL = 40;
 /** Status that browsers report for a redirect not followed (Fetch standard, "opaque-redirect filtered response"). */
 const OPAQUE_REDIRECT = 0;

@@ -89,6 +89,20 @@ t.test('many ids go in a body, with the limit as a number', async (t) => {
   t.strictSame(JSON.parse(String(body)), { quoteIds, limit: 5, chainId: '421613' });
 });
 
+t.test('many ids as of the past go in the query: the body has no point of the past', async (t) => {
+  const { server, rest } = client();
+  server.answer = { status: 200, body: '{"validQuotes":[],"invalidQuotes":[]}' };
+  const quoteIds = Array.from({ length: 41 }, (_, i) => quote(i).quoteId);
+  for (const point of [{ asOfSeq: 0 }, { asOfBlock: 7 }, { asOfTime: 6 }]) {
+    await rest.orders({ quoteIds, ...point });
+    const { url = '', method } = server.requests.at(-1) ?? {};
+    const { pathname, searchParams } = new URL(url);
+    t.strictSame([method, pathname, searchParams.getAll('quoteIds[]')], ['GET', '/orders', quoteIds]);
+    const [[name, value] = []] = Object.entries(point);
+    t.equal(searchParams.get(String(name)), String(value));
+  }
+});
+
 t.test('numbers of answers and of the clock go into queries as they are', async (t) => {
   const { server, rest } = client();
   server.answer = { status: 200, body: '{}' };
