@@ -19,6 +19,14 @@ export interface HeadWatchListener {
 /** The id of the request that subscribes. */
 const SUBSCRIBE = 1;
 
+/** A header has one or two kilobytes, with many validators some more. */
+const MESSAGE_BYTES = 64 << 10;
+/** What a node may send between two pings: a thousand headers, and a small message counts as if it had these bytes. */
+const BYTES_BETWEEN_PINGS = 2 << 20;
+const LEAST_BYTES = 512;
+/** Failed connections in a row that one that sent more counts for: the pause before the next is among the longest. */
+const FLOOD_FAILURES = 10;
+
 /**
  * Subscribes to `newHeads` (geth's `eth_subscribe`) and passes on the header of each block. A message missed or doubled
  * does no harm, and what is invented has no place in the chain of hashes that is read. Reconnects for ever until stopped.
@@ -31,6 +39,8 @@ export class HeadWatch {
   #cancelPing: CancelTimer = () => undefined;
   /** Something came since the last ping. */
   #heard = false;
+  /** Since the last ping. */
+  #bytes = 0;
 
   constructor(
     private readonly url: string,
@@ -42,14 +52,16 @@ export class HeadWatch {
 
   start(): void {
     if (this.#stopped) return;
-    const socket = new WebSocket(this.url, { maxPayload: 1 << 20 });
+    const socket = new WebSocket(this.url, { maxPayload: MESSAGE_BYTES, perMessageDeflate: false });
     this.#socket = socket;
     socket.on('open', () => {
       this.#heard = true;
       socket.send(JSON.stringify({ jsonrpc: '2.0', id: SUBSCRIBE, method: 'eth_subscribe', params: ['newHeads'] }));
     });
-    socket.on('pong', () => (this.#heard = true));
+    socket.on('ping', () => this.#mayRead(socket));
+    socket.on('pong', () => (this.#heard = this.#mayRead(socket)));
     socket.on('message', (data) => {
+      if (!this.#mayRead(socket, (data as Buffer).length)) return;
       this.#heard = true;
       const message = readMessage(data);
       const head = headIn(message);
@@ -71,8 +83,18 @@ export class HeadWatch {
     this.#socket?.terminate();
   }
 
+  /** False where the node has sent so much that the connection ends: each message takes time to read. */
+  #mayRead(socket: WebSocket, bytes = 0): boolean {
+    this.#bytes += Math.max(LEAST_BYTES, bytes);
+    if (this.#bytes <= BYTES_BETWEEN_PINGS) return true;
+    this.#failures = FLOOD_FAILURES;
+    socket.terminate(); // 'close' follows
+    return false;
+  }
+
   /** A peer that is gone need not say so, and a handshake may hang: TCP alone would notice after hours, if at all. */
   #supervise(socket: WebSocket): void {
+    this.#bytes = 0;
     this.#cancelPing = this.clock.after(this.timing.pingMs, () => {
       if (!this.#heard) return socket.terminate(); // 'close' follows
       this.#heard = false;

@@ -144,3 +144,41 @@ t.test('the header of a block is passed on, and a message without one is not', a
   await until(() => told.length === 1);
   t.strictSame(told, [{ ...HEADER, number: 7, timestamp: 100 }]);
 });
+
+const FLOODS: readonly [string, (socket: WebSocket, header: string) => void][] = [
+  ['headers', (socket, header) => socket.send(header)],
+  ['small messages', (socket) => socket.send('{}')],
+  ['pings', (socket) => socket.ping()],
+];
+for (const [what, flood] of FLOODS) {
+  t.test(`a node that floods the connection with ${what} is left, for a pause among the longest`, async (t) => {
+    const { node, sockets, asked, clock } = await watched(t);
+    await until(() => asked.length === 1);
+    const [socket] = sockets;
+    if (socket === undefined) throw new Error('It is connected');
+    const header = JSON.stringify({ params: { result: HEADER } });
+    for (let n = 0; n < 5_000; n++) flood(socket, header);
+    await until(() => node.clients.size === 0 && clock.pending === 1);
+    clock.advance(PATIENCE.maxBackoffMs - 1);
+    t.equal(sockets.length, 1);
+    clock.advance(1);
+    await until(() => asked.length === 2);
+  });
+}
+
+t.test('a thousand headers between two pings are read', async (t) => {
+  const { sockets, asked, told } = await watched(t);
+  await until(() => asked.length === 1);
+  const header = JSON.stringify({ params: { result: HEADER } });
+  for (let n = 0; n < 1_000; n++) sockets[0]?.send(header);
+  await until(() => told.length === 1_000);
+  t.equal(sockets[0]?.readyState, 1);
+});
+
+t.test('a message that is longer than a header ends the connection', async (t) => {
+  const { node, sockets, asked, told } = await watched(t);
+  await until(() => asked.length === 1);
+  sockets[0]?.send(JSON.stringify({ params: { result: { ...HEADER, extraData: '0'.repeat(100_000) } } }));
+  await until(() => node.clients.size === 0);
+  t.strictSame(told, []);
+});
