@@ -387,7 +387,7 @@ export const httpErrors: Readonly<Record<number, readonly ErrorDoc<HttpErrorCode
     {
       message: 'Too many are in force',
       code: 'too_many_protections',
-      when: 'POST /authorizations: `authorizationsPerProvider`, `authorizationsKept`; POST /fill_limits: `fillLimitsPerProvider`, `fillLimitsKept`.',
+      when: 'POST /authorizations: `authorizationsPerProvider`, `authorizationsPerKey`, `authorizationsKept`; POST /fill_limits: `fillLimitsPerProvider`, `fillLimitsKept`.',
     },
     {
       message: 'Too many requests of this key are live',

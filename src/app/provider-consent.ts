@@ -9,7 +9,7 @@ export interface ProviderConsentParts {
   readonly signatures: Pick<QuoteSignature, 'signer'>;
   /** Engine time, Unix seconds. */
   readonly nowSeconds: () => number;
-  readonly limits: { readonly noncesPerProvider: number; readonly noncesKept: number };
+  readonly limits: { readonly noncesPerProvider: number };
 }
 
 const NONCES_RETRY_MS = 1000;
@@ -26,6 +26,8 @@ export function consentRefusal(
     /** The EIP-712 digest that the provider signs. */
     readonly digest: (signed: SignedNonce) => Hex;
     readonly aheadSeconds: number;
+    /** Nonces of all providers that may be kept for it. */
+    readonly noncesKept: number;
     /** Whether it is allowed without a signature and a proof, too. */
     readonly isAllowed: boolean;
   },
@@ -39,7 +41,7 @@ export function consentRefusal(
   if (signatures.signer(asked.digest(consent), consent.signature) !== provider) return { type: 'BAD_SIGNATURE' };
   if (engine.isSpent(provider, consent.nonce)) return { type: 'NONCE_SPENT' };
   const { ofProvider, total } = engine.spentNonces(provider);
-  if (ofProvider < limits.noncesPerProvider && total < limits.noncesKept) return null;
+  if (ofProvider < limits.noncesPerProvider && total < asked.noncesKept) return null;
   return { type: 'TOO_MANY_NONCES', retryAfterMs: NONCES_RETRY_MS };
 }
 

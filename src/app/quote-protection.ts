@@ -24,6 +24,7 @@ export interface QuoteProtectionParts {
     readonly noncesKept: number;
     readonly authorizationSeconds: number;
     readonly authorizationsPerProvider: number;
+    readonly authorizationsPerKey: number;
     readonly authorizationsKept: number;
     readonly timerMinSeconds: number;
     readonly timerMaxSeconds: number;
@@ -122,7 +123,15 @@ export class QuoteProtection implements QuoteProtections {
     const ahead = request.type === 'AUTHORIZE' ? limits.authorizationSeconds : limits.signedAheadSeconds;
     const isAllowed = request.type !== 'AUTHORIZE' && known !== undefined && known.until >= nowSeconds();
     const { consent } = request;
-    const refused = consentRefusal(this.#parts, { provider, consent, digest, aheadSeconds: ahead, isAllowed });
+    const refused = consentRefusal(this.#parts, {
+      provider,
+      consent,
+      digest,
+      aheadSeconds: ahead,
+      // The rest is left to withdrawals: no key can use up the places of all with what lasts for months.
+      noncesKept: limits.noncesKept / 2,
+      isAllowed,
+    });
     if (refused !== null) return { refused };
     const signed = signedNonce(consent);
     const { counts } = engine.protections;
@@ -141,11 +150,20 @@ export class QuoteProtection implements QuoteProtections {
       const until = pool.pool.poolKey.maturity;
       return { command: { type: 'SET_FILL_LIMIT', provider, poolAddress, until, bounds, signed } };
     }
-    const ofProvider = [...engine.protections.authorizationsOf(provider)].length;
-    const isFull = ofProvider >= limits.authorizationsPerProvider || counts.authorizations >= limits.authorizationsKept;
-    if (request.type === 'AUTHORIZE' && known === undefined && isFull) return { refused: { type: 'TOO_MANY' } };
+    if (request.type === 'AUTHORIZE' && known === undefined && !this.#hasRoomFor(provider, keyId)) {
+      return { refused: { type: 'TOO_MANY' } };
+    }
     const until = request.type === 'REVOKE' ? 0 : (signed?.deadline ?? nowSeconds() + limits.authorizationSeconds);
     return { command: { type: 'AUTHORIZE_KEY', provider, owner: keyId, until, signed } };
+  }
+
+  /** For one more authorisation. Few keys must not take the places of all. */
+  #hasRoomFor(provider: Hex, keyId: string): boolean {
+    const { protections } = this.#parts.engine;
+    const { authorizationsPerProvider, authorizationsPerKey, authorizationsKept } = this.#parts.limits;
+    if (protections.counts.authorizations >= authorizationsKept) return false;
+    if ([...protections.authorizationsOf(provider)].length >= authorizationsPerProvider) return false;
+    return [...protections.authorizations()].filter(({ owner }) => owner === keyId).length < authorizationsPerKey;
   }
 
   #digestOf(request: Exclude<ProtectionRequest, { readonly type: 'TIMER' }>, signed: SignedNonce): Hex {

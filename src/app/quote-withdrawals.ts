@@ -12,6 +12,7 @@ export interface QuoteWithdrawalsParts extends ProviderConsentParts {
   readonly chainId: number;
   readonly limits: ProviderConsentParts['limits'] & {
     readonly signedAheadSeconds: number;
+    readonly noncesKept: number;
     readonly withdrawalsPerRequest: number;
   };
 }
@@ -49,6 +50,7 @@ export function quoteWithdrawals(parts: QuoteWithdrawalsParts): QuoteWithdrawals
       consent,
       digest: (signed) => digests.of(type, { provider, quoteIds, ...signed }),
       aheadSeconds: limits.signedAheadSeconds,
+      noncesKept: limits.noncesKept,
       isAllowed: false,
     });
     if (refused !== null) return refused;

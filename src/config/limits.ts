@@ -39,8 +39,9 @@ export const limits = {
   noncesKept: 200_000,
   /** How far ahead the authorisation of a key may end: 90 days. */
   authorizationSeconds: 90 * 86_400,
-  /** Authorised keys of one provider, and of all: 500 bytes each. */
+  /** Authorised keys of one provider, providers of one key, and authorisations in all: 500 bytes each. */
   authorizationsPerProvider: 16,
+  authorizationsPerKey: 100,
   authorizationsKept: 5_000,
   /** Bounds of the timers that withdraw quotes, and the least time that they have after a start. */
   timerMinSeconds: 2,

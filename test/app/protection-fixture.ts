@@ -1,7 +1,8 @@
 import { QuoteProtection, type QuoteProtectionParts } from '../../src/app/quote-protection.js';
-import { limits } from '../../src/config/limits.js';
+import { limits, type Limits } from '../../src/config/limits.js';
 import type { TimerKind } from '../../src/engine/command.js';
 import type { Engine } from '../../src/engine/engine.js';
+import type { Hex } from '../../src/engine/quote.js';
 import { EngineTime, Sequencer } from '../../src/engine/sequencer.js';
 import { ManualJournal } from '../engine/manual-journal.js';
 import { enter, MAKER, newEngine, sampleQuote, START } from '../engine/samples.js';
@@ -30,12 +31,20 @@ function newCore(): Core {
 }
 
 /** The timers of one key; their clock is the test's. */
-function setUp({ engine, journal, sequencer }: Core) {
+function setUp({ engine, journal, sequencer }: Core, changed: Partial<Limits> = {}) {
+  /** The signer of every signature. */
+  const signed: { by: Hex | null } = { by: null };
   const clock = new ManualClock();
   const parts: QuoteProtectionParts = {
     ...{ engine, sequencer, clock, chainId: 421_613, nowSeconds: () => START },
-    signatures: { signer: () => null },
-    limits: { ...limits, timerGraceMs: GRACE_MS, withdrawalsPerRequest: PER_RECORD, journalRetryMs: RETRY_MS },
+    signatures: { signer: () => signed.by },
+    limits: {
+      ...limits,
+      timerGraceMs: GRACE_MS,
+      withdrawalsPerRequest: PER_RECORD,
+      journalRetryMs: RETRY_MS,
+      ...changed,
+    },
   };
   let protection = new QuoteProtection(parts);
   /** All that is written is durable, and so is all that comes of that. */
@@ -69,15 +78,15 @@ function setUp({ engine, journal, sequencer }: Core) {
     await commit();
   };
   return {
-    ...{ clock, journal, engine, sequencer, commit, ask, beat, authorize, restart, post, withdrawals, advance },
+    ...{ signed, clock, journal, engine, sequencer, commit, ask, beat, authorize, restart, post, withdrawals, advance },
     shown: () => engine.orders().valid.map(({ quote }) => quote.quoteId),
     timers: () => engine.protections.authorization(MAKER, KEY)?.timers,
   };
 }
 
 /** The timers of a key that its provider has authorized. */
-export async function authorized(core = newCore()) {
-  const on = setUp(core);
+export async function authorized(core = newCore(), changed: Partial<Limits> = {}) {
+  const on = setUp(core, changed);
   await on.authorize();
   return on;
 }

@@ -2,11 +2,12 @@ import { deepStrictEqual as same } from 'node:assert';
 import fc from 'fast-check';
 import t from 'tap';
 import type { TimerKind } from '../../src/engine/command.js';
-import { address, at, enter, MAKER, originAt, POOL, quoteIdOf, sampleQuote } from '../engine/samples.js';
+import { address, at, enter, MAKER, originAt, POOL, quoteIdOf, sampleQuote, START } from '../engine/samples.js';
 import { FeedFixture, filter, takeMessages } from '../feed/feed-fixture.js';
 import { ModelReader } from '../feed/model-reader.js';
 import { authorized, GRACE_MS, KEY, RETRY_MS } from './protection-fixture.js';
 
+const ZERO = `0x${'0'.repeat(64)}` as const;
 const ANOTHER_MAKER = address(0x11);
 
 t.test('a missed heartbeat withdraws all quotes of the provider, and no others', async (t) => {
@@ -285,4 +286,26 @@ t.test('after any heartbeats, disconnects and reorgs no view has a withdrawn quo
     Object.values(seen).every((count) => count > 20),
     JSON.stringify(seen),
   );
+});
+
+t.test('a key acts for so many providers, and leaves the other places to other keys', async (t) => {
+  const { ask } = await authorized(undefined, { authorizationsPerKey: 2 });
+  const authorize = (n: number, keyId: string) =>
+    ask({ type: 'AUTHORIZE', provider: address(n), keyId, consent: 'PROVEN' });
+  t.strictSame(await authorize(0x21, KEY), { type: 'DONE' });
+  t.strictSame(await authorize(0x22, KEY), { type: 'TOO_MANY' });
+  t.strictSame(await authorize(0x21, KEY), { type: 'DONE' }, 'again is no more');
+  t.strictSame(await authorize(0x22, 'another'), { type: 'DONE' });
+});
+
+t.test('authorisations leave half of the nonces to withdrawals', async (t) => {
+  const { ask, engine, signed } = await authorized(undefined, { noncesKept: 4 });
+  const authorize = (nonce: bigint) => {
+    const consent = { nonce, deadline: START + 60, signature: { r: ZERO, s: ZERO, v: 27 } };
+    return ask({ type: 'AUTHORIZE', provider: MAKER, keyId: KEY, consent });
+  };
+  signed.by = MAKER;
+  t.strictSame([await authorize(1n), await authorize(2n)], [{ type: 'DONE' }, { type: 'DONE' }]);
+  t.match(await authorize(3n), { type: 'TOO_MANY_NONCES' });
+  t.equal(engine.spentNonces(MAKER).total, 2);
 });
