@@ -3,8 +3,8 @@ import { profileNamed, withEndpoints } from '../config/profile-file.js';
 import { readWalletKey } from '../config/wallet-key.js';
 import type { Finding } from '../app/doctor.js';
 import { spareDescriptors, systemClock, systemRandom } from '../system/clock.js';
-import { allProblems, flagsHelp, parseFlags, settingFlags, settingsFrom, printProblems } from './flags.js';
-import { type CliCommand, EXIT_FAILED, EXIT_OK, EXIT_USAGE, UsageError } from './run.js';
+import { flagsHelp, parseFlags, settingFlags, validSettings } from './flags.js';
+import { type CliCommand, EXIT_FAILED, EXIT_OK, EXIT_USAGE } from './run.js';
 
 const help = `quotebook doctor [--json] [FLAGS]
 
@@ -24,15 +24,8 @@ export const doctorCommand: CliCommand = {
   help,
   async run(words, io) {
     const parsed = parseFlags(words, { ...settingFlags(), json: 'switch' });
-    const [extra] = parsed.positionals;
-    if (extra !== undefined) throw new UsageError(`doctor takes flags alone, not ${extra}`);
-    const result = await settingsFrom(parsed, io);
-    const problems = await allProblems(result, io.readText);
-    if (!result.ok || problems.length > 0) {
-      printProblems(problems, io);
-      return EXIT_USAGE;
-    }
-    const { settings } = result;
+    const settings = await validSettings('doctor', parsed, io);
+    if (settings === null) return EXIT_USAGE;
     const isLocal = settings.profile === 'local';
     const key = await readWalletKey(settings, io.readText);
     const { privateKeyToAddress } = await import('viem/accounts');

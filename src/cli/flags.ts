@@ -80,6 +80,17 @@ export async function settingsFrom({ values }: ParsedWords, io: CommandIo): Prom
   return loadSettings(flags, io.environment, io.readText);
 }
 
+/** The settings of a command that takes flags alone; null: they are wrong, and what is wrong has been printed. */
+export async function validSettings(command: string, parsed: ParsedWords, io: CommandIo): Promise<Settings | null> {
+  const [extra] = parsed.positionals;
+  if (extra !== undefined) throw new UsageError(`${command} takes flags alone, not ${extra}`);
+  const result = await settingsFrom(parsed, io);
+  const problems = await allProblems(result, io.readText);
+  if (result.ok && problems.length === 0) return result.settings;
+  printProblems(problems, io);
+  return null;
+}
+
 export function printProblems(problems: readonly string[], io: CommandIo): void {
   for (const problem of problems) io.err(problem);
   io.err(problems.length === 1 ? '1 problem with the settings.' : `${problems.length} problems with the settings.`);

@@ -1,7 +1,15 @@
 import type { Settings } from '../config/setting-table.js';
 import { showSettings } from '../config/settings-watch.js';
 import type { ReadSettings } from '../config/settings.js';
-import { allProblems, flagsHelp, parseFlags, settingFlags, settingsFrom, printProblems } from './flags.js';
+import {
+  allProblems,
+  flagsHelp,
+  parseFlags,
+  printProblems,
+  settingFlags,
+  settingsFrom,
+  validSettings,
+} from './flags.js';
 import { type CliCommand, EXIT_OK, EXIT_USAGE, UsageError } from './run.js';
 
 /** Resolves when the service has stopped. `reread` gives what the settings are by then: their file may be changed. */
@@ -22,15 +30,9 @@ tiers are taken over from the settings file while the service runs.`;
     help,
     async run(words, io) {
       const parsed = parseFlags(words, settingFlags());
-      const [extra] = parsed.positionals;
-      if (extra !== undefined) throw new UsageError(`serve takes flags alone, not ${extra}`);
-      const result = await settingsFrom(parsed, io);
-      const problems = await allProblems(result, io.readText);
-      if (!result.ok || problems.length > 0) {
-        printProblems(problems, io);
-        return EXIT_USAGE;
-      }
-      await runService(result.settings, () => settingsFrom(parsed, io));
+      const settings = await validSettings('serve', parsed, io);
+      if (settings === null) return EXIT_USAGE;
+      await runService(settings, () => settingsFrom(parsed, io));
       return EXIT_OK;
     },
   };
