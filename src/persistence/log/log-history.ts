@@ -47,9 +47,7 @@ export class LogHistory {
    * `droppedThroughSeq` tells then.
    */
   async *recordsAfter(seq: number, throughIndex: number): AsyncGenerator<readonly JournalRecord[]> {
-    const segments = await this.#segments();
-    const dropped = segments[0]?.first.seq ?? 0;
-    if (dropped > Math.max(0, seq)) throw new Error(`the log's events up to ${dropped} have been dropped`);
+    const segments = await this.#segmentsAfter(seq);
     for (const [place, segment] of segments.entries()) {
       yield* this.#recordsOf(segment, segments[place + 1], seq, throughIndex);
     }
@@ -64,9 +62,7 @@ export class LogHistory {
     seq: number,
     throughIndex: number,
   ): AsyncGenerator<SearchedPiece> {
-    const segments = await this.#segments();
-    const dropped = segments[0]?.first.seq ?? 0;
-    if (dropped > Math.max(0, seq)) throw new Error(`the log's events up to ${dropped} have been dropped`);
+    const segments = await this.#segmentsAfter(seq);
     for (const [place, segment] of segments.entries()) {
       const reader = new RecordReader();
       for await (const groups of this.#groupsOf(segment, segments[place + 1], seq, throughIndex)) {
@@ -149,6 +145,14 @@ export class LogHistory {
       for (const { end, seq: last } of groups) places.note(end, last);
       yield groups.filter((group) => group.seq > seq);
     }
+  }
+
+  /** Rejects where events after `seq` have been dropped. */
+  async #segmentsAfter(seq: number): Promise<SegmentStart[]> {
+    const segments = await this.#segments();
+    const dropped = segments[0]?.first.seq ?? 0;
+    if (dropped > Math.max(0, seq)) throw new Error(`the log's events up to ${dropped} have been dropped`);
+    return segments;
   }
 
   async #segments(): Promise<SegmentStart[]> {
