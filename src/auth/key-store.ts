@@ -350,7 +350,7 @@ export class KeyStore {
     const { id, key, hash } = this.newKey();
     const createdAt = new Date(this.#options.clock.wallMs()).toISOString();
     const ofScopes = scopes.length === 0 ? {} : { scopes: [...scopes] };
-    await this.#update((keys) => [...keys, { id, hash, tier, ...ofScopes, label, createdAt }]);
+    await this.#updateLedger((keys) => [...keys, { id, hash, tier, ...ofScopes, label, createdAt }]);
     return { id, key };
   }
 
@@ -375,7 +375,7 @@ export class KeyStore {
     }
     let result: 'REVOKED' | 'ALREADY_REVOKED' | 'NOT_FOUND' = 'NOT_FOUND';
     const revokedAt = new Date(this.#options.clock.wallMs()).toISOString();
-    await this.#update((keys) =>
+    await this.#updateLedger((keys) =>
       keys.map((key) => {
         if (key.id !== id) return key;
         result = key.revokedAt === undefined ? 'REVOKED' : 'ALREADY_REVOKED';
@@ -389,7 +389,7 @@ export class KeyStore {
   async changeTier(id: string, tier: KeyTier): Promise<'CHANGED' | 'UNCHANGED' | 'REVOKED' | 'SELF' | 'NOT_FOUND'> {
     if (this.#selfKeys.has(id)) return 'SELF';
     let result: 'CHANGED' | 'UNCHANGED' | 'REVOKED' | 'NOT_FOUND' = 'NOT_FOUND';
-    await this.#update((keys) =>
+    await this.#updateLedger((keys) =>
       keys.map((key) => {
         if (key.id !== id) return key;
         result = key.revokedAt !== undefined ? 'REVOKED' : key.tier === tier ? 'UNCHANGED' : 'CHANGED';
@@ -419,24 +419,21 @@ export class KeyStore {
     this.#cancelWatch();
   }
 
-  async #update(change: (keys: readonly KeyRecord[]) => readonly KeyRecord[]): Promise<void> {
-    await this.#inTurn(async () => {
-      await this.#options.files.update(LEDGER, (current) => formatLedger(change(parseLedger(current, LEDGER))));
-      await this.#load();
-    });
+  #updateLedger(change: (keys: readonly KeyRecord[]) => readonly KeyRecord[]): Promise<void> {
+    return this.#update(LEDGER, (current) => formatLedger(change(parseLedger(current, LEDGER))));
   }
 
-  async #updateProofs(change: (proofs: Proofs) => Proofs): Promise<void> {
-    await this.#inTurn(async () => {
-      await this.#options.files.update(PROOFS, (current) => formatProofs(change(parseProofs(current, PROOFS))));
-      await this.#load();
-    });
+  #updateProofs(change: (proofs: Proofs) => Proofs): Promise<void> {
+    return this.#update(PROOFS, (current) => formatProofs(change(parseProofs(current, PROOFS))));
   }
 
-  async #updateSelfKeys(change: (keys: readonly SelfKeyRecord[]) => readonly SelfKeyRecord[]): Promise<void> {
-    await this.#inTurn(async () => {
-      const changed = (current: string | null): string => formatSelfKeys(change(parseSelfKeys(current, SELF_KEYS)));
-      await this.#options.files.update(SELF_KEYS, changed);
+  #updateSelfKeys(change: (keys: readonly SelfKeyRecord[]) => readonly SelfKeyRecord[]): Promise<void> {
+    return this.#update(SELF_KEYS, (current) => formatSelfKeys(change(parseSelfKeys(current, SELF_KEYS))));
+  }
+
+  #update(name: string, change: (current: string | null) => string): Promise<void> {
+    return this.#inTurn(async () => {
+      await this.#options.files.update(name, change);
       await this.#load();
     });
   }
