@@ -20,7 +20,8 @@ export const TIERS = ['free', 'paid'] as const;
 export const KeyTier = Type.Enum([...TIERS], { type: 'string' });
 export type KeyTier = Static<typeof KeyTier>;
 /** `self`: of keys that their holders created by a sign-in. */
-export type HeldTier = KeyTier | 'self';
+export const HELD_TIERS = [...TIERS, 'self'] as const;
+export type HeldTier = (typeof HELD_TIERS)[number];
 
 /**
  * Rights that a key has only where it was created with them. `operator`: to act with the operator's wallet.

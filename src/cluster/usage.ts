@@ -1,4 +1,4 @@
-import { type HeldTier, TIERS } from '../auth/key-file.js';
+import { HELD_TIERS, type HeldTier } from '../auth/key-file.js';
 import type { CancelTimer, Clock } from '../engine/ports.js';
 import { type ClusterConnection, jsonObject } from './connection.js';
 
@@ -21,10 +21,8 @@ const PER_MESSAGE = 1_000;
 function isUsage(value: unknown): value is Usage {
   const usage = value as Partial<Usage> | null;
   if (typeof usage?.id !== 'string' || typeof usage.kind !== 'string') return false;
-  return HELD_TIERS.has(usage.tier) && Number.isFinite(usage.amount);
+  return HELD_TIERS.some((tier) => tier === usage.tier) && Number.isFinite(usage.amount);
 }
-
-const HELD_TIERS: ReadonlySet<string | undefined> = new Set<HeldTier>([...TIERS, 'self']);
 
 /**
  * Tells the other gateways every `periodMs` what keys have used at this one, and hears the same of them, so that a key's

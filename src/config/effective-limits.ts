@@ -1,4 +1,5 @@
-import type { QuotaTable, Tier } from '../quota/rate-limits.js';
+import type { HeldTier } from '../auth/key-file.js';
+import type { QuotaTable } from '../quota/rate-limits.js';
 import { type Limits, limits, tierQuotas } from './limits.js';
 import { type QuotaName, type Settings, tierSettingName } from './setting-table.js';
 
@@ -10,7 +11,7 @@ export function effectiveLimits(settings: Settings): Limits {
 
 /** The quotas of all tiers as the settings have them. */
 export function effectiveQuotas(settings: Settings): QuotaTable {
-  const of = (tier: Tier): QuotaTable[Tier] => {
+  const of = (tier: HeldTier): QuotaTable[HeldTier] => {
     const names = Object.keys(tierQuotas[tier]) as QuotaName[];
     return Object.fromEntries(names.map((name) => [name, settings[tierSettingName(tier, name)]])) as never;
   };

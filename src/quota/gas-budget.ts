@@ -1,6 +1,7 @@
+import type { HeldTier } from '../auth/key-file.js';
 import type { KeyValueStore } from '../persistence/disk/disk.js';
 import type { Hex } from '../engine/quote.js';
-import type { QuotaHolder, Tier, TierQuotas } from './rate-limits.js';
+import type { QuotaHolder, TierQuotas } from './rate-limits.js';
 import { DayBudget, keptDay, readKeptDay, UsageStore } from './day-budget.js';
 import type { RouteCap } from './operator-caps.js';
 
@@ -12,7 +13,7 @@ const KEPT_AS = 'key ';
 
 export interface GasBudgetOptions {
   /** The current quotas of a tier. */
-  readonly of: (tier: Tier) => Pick<TierQuotas, 'quotesPerDay' | 'gasPerDay'>;
+  readonly of: (tier: HeldTier) => Pick<TierQuotas, 'quotesPerDay' | 'gasPerDay'>;
   /** Must continue after a restart where it stopped. */
   readonly nowMs: () => number;
   /** Stores what keys used; null: kept in memory only. */

@@ -1,7 +1,8 @@
+import type { HeldTier } from '../auth/key-file.js';
 import { TokenBucket } from 'limiter';
 
 interface Buckets {
-  readonly tier: Tier;
+  readonly tier: HeldTier;
   /** Of the first two, as the header tells of them. */
   readonly policy: { readonly requests: string; readonly both: string };
   readonly requests: TokenBucket;
@@ -30,14 +31,14 @@ const MINUTE_MS = 60 * SECOND_MS;
 export class Quotas {
   #table: QuotaTable;
   readonly #burstSeconds: number;
-  readonly #onRefusal: (quota: QuotaKind, tier: Tier) => void;
+  readonly #onRefusal: (quota: QuotaKind, tier: HeldTier) => void;
   readonly #buckets = new Map<string, Buckets>();
 
   /** Hears what keys use here, where others count it as well. */
   onUsed: ((holder: QuotaHolder, kind: CountedKind, amount: number) => void) | null = null;
 
   /** `burstSeconds`: of rows and bytes. `onRefusal` hears of each refusal. */
-  constructor(table: QuotaTable, burstSeconds: number, onRefusal: (quota: QuotaKind, tier: Tier) => void) {
+  constructor(table: QuotaTable, burstSeconds: number, onRefusal: (quota: QuotaKind, tier: HeldTier) => void) {
     this.#table = table;
     this.#burstSeconds = burstSeconds;
     this.#onRefusal = onRefusal;
@@ -49,7 +50,7 @@ export class Quotas {
     this.#buckets.clear();
   }
 
-  of(tier: Tier): TierQuotas {
+  of(tier: HeldTier): TierQuotas {
     return this.#table[tier];
   }
 
@@ -106,7 +107,7 @@ export class Quotas {
   }
 
   /** Something was refused for what is not counted here. */
-  refused(quota: QuotaKind, tier: Tier): void {
+  refused(quota: QuotaKind, tier: HeldTier): void {
     this.#onRefusal(quota, tier);
   }
 
@@ -188,11 +189,10 @@ export interface TierQuotas {
   readonly answersWaiting: number;
 }
 
-export type Tier = 'free' | 'paid' | 'self';
-export type QuotaTable = Readonly<Record<Tier, TierQuotas>>;
+export type QuotaTable = Readonly<Record<HeldTier, TierQuotas>>;
 
 /** The key whose quota is used. */
 export interface QuotaHolder {
   readonly id: string;
-  readonly tier: Tier;
+  readonly tier: HeldTier;
 }
