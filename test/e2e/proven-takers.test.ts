@@ -367,10 +367,10 @@ const routes: Readonly<Record<string, Entry>> = {
     { query: `${asked.toString()}&side=ask&size=0.5&provider=${makerAddress}&${ofPrivate}`, shownTo: BOTH },
   ],
   'PATCH /orderbook/quotes': [{ body: [{ quoteId: hidden.quoteId, tradeSize: 0.1 }], shownTo: [] }],
-  'DELETE /orderbook/quotes': [{ query: `quoteIds=${hidden.quoteId}`, body: '', shownTo: [] }],
+  'DELETE /orderbook/quotes': [{ body: { quoteIds: [hidden.quoteId] }, shownTo: [] }],
   'GET /orderbook/orders': [
     { query: `poolAddress=${pool.poolAddress}`, shownTo: [] },
-    { query: `provider=${makerAddress}&type=valid`, shownTo: [] },
+    { query: `provider=${makerAddress}`, shownTo: [] },
     { query: `provider=${makerAddress}&type=invalid`, shownTo: [] },
     { query: `poolAddress=${pool.poolAddress}&side=ask&size=0.5`, shownTo: [] },
   ],
