@@ -8,6 +8,7 @@ import { URLSearchParams } from 'node:url';
 import { promisify } from 'node:util';
 
 const START_MS = 60_000;
+const SAY_MS = 60_000;
 const dir = mkdtempSync(path.join(tmpdir(), 'quotebook-smoke-'));
 const readyFile = path.join(dir, 'ready.json');
 const flags = ['--port', '0', '--data-dir', dir, '--ready-file', readyFile];
@@ -24,6 +25,27 @@ async function start() {
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
   return Date.now() - startedAt;
+}
+
+/** An example script that runs until it is ended. */
+class Example {
+  #output = '';
+
+  constructor(...words) {
+    this.words = words;
+    this.child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'inherit'] });
+    this.child.stdout.on('data', (text) => (this.#output += text));
+  }
+
+  /** Resolves when it has printed that text; any, if empty. */
+  async says(text) {
+    const until = Date.now() + SAY_MS;
+    while (this.#output === '' || !this.#output.includes(text)) {
+      if (this.child.exitCode !== null) throw new Error(`${this.words[0]} ended: ${this.#output}`);
+      if (Date.now() > until) throw new Error(`${this.words[0]} has not printed "${text}" in time: ${this.#output}`);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  }
 }
 
 const run = promisify(execFile);
@@ -93,28 +115,21 @@ try {
   console.log(`ready after ${await start()} ms`);
   const ready = JSON.parse(readFileSync(readyFile, 'utf8'));
   const { httpUrl, rpcUrl, apiKey, chainId, pools } = ready;
-  const watch = spawn(process.execPath, ['examples/watch.mjs', readyFile]);
-  const watched = new Promise((resolve, reject) => {
-    watch.stdout.on('data', (text) => `${text}`.includes('POST_QUOTE') && resolve());
-    watch.on('exit', () => reject(new Error('the watching script ended')));
-  });
-  await new Promise((resolve) => watch.stdout.once('data', resolve));
+  const watch = new Example('examples/watch.mjs', readyFile);
+  await watch.says('');
   const { stdout } = await run(process.execPath, ['examples/post-quote.mjs', readyFile]);
   if (!stdout.startsWith('201 ')) throw new Error(`posting a quote gave ${stdout}`);
   const query = `poolAddress=${pools[0].poolAddress}&side=ask&size=1&chainId=${chainId}`;
   const response = await fetch(`${httpUrl}/quotes?${query}`, { headers: { 'x-apikey': apiKey } });
   const quotes = await response.json();
   if (quotes.length !== 1) throw new Error(`the book shows ${JSON.stringify(quotes)}`);
-  await watched;
-  watch.removeAllListeners('exit').kill();
+  await watch.says('POST_QUOTE');
+  watch.child.kill();
   console.log('posted a quote, saw it pushed, and read it back');
-  const maker = spawn(process.execPath, ['examples/market-maker.mjs', readyFile, '1', '0.03', '2']);
-  await new Promise((resolve, reject) => {
-    maker.stdout.on('data', (text) => `${text}`.includes('ask 1.5 at') && resolve());
-    maker.on('exit', () => reject(new Error('the market maker ended')));
-  });
+  const maker = new Example('examples/market-maker.mjs', readyFile, '1', '0.03', '2');
+  await maker.says('ask 1.5 at');
   const { stdout: taken } = await run(process.execPath, ['examples/taker.mjs', readyFile, '1', '1']);
-  maker.kill('SIGINT');
+  maker.child.kill('SIGINT');
   if (!taken.includes('covered 1 of 1')) throw new Error(`taking gave ${taken}`);
   console.log('made a market, and took from it');
   await readAll(ready);
