@@ -44,7 +44,12 @@ const SUITE = [
 const SIDE_BY_SIDE = 3;
 
 /** Of one file on a busy machine, seconds. */
-const PATIENCE_S = 240;
+const PATIENCE_S = 480;
+
+/** Milliseconds that so many files may take. */
+const limitOf = (files: number): number => Math.ceil(files / SIDE_BY_SIDE) * PATIENCE_S * 1_000;
+
+t.setTimeout(SUITE.reduce((sum, [, names]) => sum + limitOf(names.length), 0));
 
 /** Resolves to what failed; empty: nothing. */
 async function runThroughGateway(name: string): Promise<string> {
@@ -70,6 +75,7 @@ t.before(async () => {
 
 for (const [what, names] of SUITE) {
   t.test(`${what}: what holds of one service holds of a gateway`, async (t) => {
+    t.setTimeout(limitOf(names.length));
     const left = [...names];
     const run = async (): Promise<void> => {
       for (let name = left.shift(); name !== undefined; name = left.shift()) {
