@@ -46,7 +46,7 @@ await rm(readyFile, { force: true });
 
 let isStopping = false;
 const stopping = new Promise((resolve) => {
-  for (const name of ['SIGINT', 'SIGTERM']) process.on(name, resolve);
+  for (const name of ['SIGHUP', 'SIGINT', 'SIGTERM']) process.on(name, resolve);
 }).then(() => (isStopping = true));
 
 /** One process of the program, started again when it ends. */
@@ -113,7 +113,7 @@ try {
   const ownAddresses = flags['own-addresses'];
   const nats =
     flags.nats === undefined
-      ? await startNats({ servers: 3, dir: path.join(dataDir, 'nats'), ownAddresses })
+      ? await startNats({ servers: 3, dir: path.join(dataDir, 'nats'), ownAddresses, ownGroup: true })
       : runningNats(flags.nats, flags['nats-monitors']);
   ends.push(() => nats.stop());
   let members = 0;

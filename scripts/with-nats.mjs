@@ -110,7 +110,8 @@ async function debianSources() {
  * Starts `servers` servers on 127.0.0.1 and resolves when they have elected a JetStream leader. `sync`: the servers'
  * `sync_interval`; `conf`: more lines of configuration, such as `authorization { ... }`; `stores`: a directory of each
  * server's data. `ownAddresses`: server i listens on all of 127/8 and reaches server j at 127.10.i.j alone, clients are
- * not told of other addresses than their own. `portsOf` finds so many ports.
+ * not told of other addresses than their own. `ownGroup`: a terminal's Ctrl-C does not reach them, so the caller must
+ * stop them then. `portsOf` finds so many ports.
  */
 export async function startNats(options = {}) {
   for (let left = TRIES - 1; ; left -= 1) {
@@ -130,6 +131,7 @@ async function startOnce({
   conf = '',
   maxPayload = 8 << 20,
   ownAddresses = false,
+  ownGroup = false,
   portsOf = freePorts,
 }) {
   const program = await natsServer();
@@ -166,7 +168,7 @@ async function startOnce({
     ];
     await writeFile(file, `${lines.join('\n')}\n`);
     const url = `nats://127.0.0.1:${client}`;
-    nodes.push(new NatsNode(program, `n${i + 1}`, file, url, `http://127.0.0.1:${monitor}`, cluster));
+    nodes.push(new NatsNode(program, `n${i + 1}`, file, url, `http://127.0.0.1:${monitor}`, cluster, ownGroup));
   }
   /** The servers' URLs by another address of this machine. */
   const urlAt = (address) => nodes.map(({ url }) => url.replace('127.0.0.1', address)).join(',');
@@ -217,13 +219,14 @@ class NatsNode {
   #output = '';
   failed = null;
 
-  constructor(program, name, conf, url, monitorUrl, routePort) {
+  constructor(program, name, conf, url, monitorUrl, routePort, ownGroup) {
     this.program = program;
     this.name = name;
     this.conf = conf;
     this.url = url;
     this.monitorUrl = monitorUrl;
     this.routePort = routePort;
+    this.ownGroup = ownGroup;
   }
 
   get pid() {
@@ -235,7 +238,8 @@ class NatsNode {
   }
 
   start() {
-    const child = spawn(this.program, ['-c', this.conf], { stdio: ['ignore', 'ignore', 'pipe'] });
+    const options = { stdio: ['ignore', 'ignore', 'pipe'], detached: this.ownGroup };
+    const child = spawn(this.program, ['-c', this.conf], options);
     this.#child = child;
     this.#wanted = true;
     this.failed = null;
@@ -296,12 +300,14 @@ async function main(words) {
   }
   const [command, ...args] = words;
   if (command === undefined) throw new Error('say which command to run beside the servers');
-  const nats = await startNats({ servers, dir });
-  for (const name of ['SIGINT', 'SIGTERM']) process.on(name, () => undefined);
+  let isStopped = false;
+  for (const name of ['SIGHUP', 'SIGINT', 'SIGTERM']) process.on(name, () => (isStopped = true));
+  const nats = await startNats({ servers, dir, ownGroup: true });
   try {
+    if (isStopped) return;
     const env = { ...process.env, QUOTEBOOK_CLUSTER: nats.url };
     const child = spawn(command, args, { env, stdio: 'inherit' });
-    process.on('SIGTERM', () => child.kill('SIGTERM'));
+    for (const name of ['SIGHUP', 'SIGTERM']) process.on(name, () => child.kill(name));
     process.exitCode = await new Promise((resolve, reject) => {
       child.once('error', reject);
       child.once('exit', (code) => resolve(code ?? 1));

@@ -57,8 +57,8 @@ export class ClusterProcess {
   #connection: ClusterConnection | null = null;
   said = '';
 
-  /** `flags`: more of those of `npm run cluster`. */
-  static async start(flags: readonly string[] = []): Promise<ClusterProcess> {
+  /** `flags`: more of those of `npm run cluster`. `ownGroup`: `interrupt` reaches all of it, and nothing else. */
+  static async start(flags: readonly string[] = [], ownGroup = false): Promise<ClusterProcess> {
     const cluster = new ClusterProcess();
     const args = [
       'scripts/run-cluster.mjs',
@@ -70,7 +70,11 @@ export class ClusterProcess {
       cluster.#readyFile,
       ...flags,
     ];
-    const child = spawn(process.execPath, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(process.execPath, args, {
+      cwd: root,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      detached: ownGroup,
+    });
     cluster.#child = child;
     const hear = (text: Buffer): void => {
       cluster.said = (cluster.said + text.toString()).slice(-20_000);
@@ -226,6 +230,16 @@ export class ClusterProcess {
     const ended = new Promise((resolve) => child.once('exit', resolve));
     child.kill('SIGTERM');
     await ended;
+  }
+
+  /** As Ctrl-C in a terminal. Resolves to the exit code once all that it printed was heard. */
+  async interrupt(): Promise<number | null> {
+    const child = this.#child;
+    if (child?.pid === undefined) throw new Error('the cluster does not run');
+    const closed = new Promise((resolve) => child.once('close', resolve));
+    process.kill(-child.pid, 'SIGINT');
+    await closed;
+    return child.exitCode;
   }
 
   remove(): void {
