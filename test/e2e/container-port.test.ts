@@ -1,5 +1,4 @@
 import { once } from 'node:events';
-import { setTimeout } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { WebSocket } from 'ws';
 import { startLocalChain } from '../../src/chain/dev/local-chain.js';
@@ -7,7 +6,7 @@ import type { Pool } from '../../src/engine/quote.js';
 import { Market, ONE } from '../chain/dev/market.js';
 import type { Offer, SignedOffer } from '../chain/sign-quote.js';
 import { readDocument } from '../app/read-document.js';
-import { RestClient } from './rest-client.js';
+import { RestClient, untilKnown } from './rest-client.js';
 import { startTestService } from './running-service.js';
 import { SocketClient } from './socket-client.js';
 import { optionOf, queryOf } from './wire-option.js';
@@ -151,9 +150,8 @@ await t.test('every route of the container is served on it, documented, and list
 
 await t.test('routes that spend the wallet need a key with the scope operator', async (t) => {
   const { key } = await running.keys.create('paid', 'reads alone');
-  // A gateway hears of it a moment later. Asked too often with a key that it does not know, it would ban the address.
   const reader = new RestClient(`http://${containerAt}`, key);
-  while ((await reader.get('/pools')).status === 401) await setTimeout(200);
+  await untilKnown(() => reader.get('/pools'));
   const guide = readDocument('docs/how-to/replace-the-container.md');
   const spending = [...guide.matchAll(/^\| `([A-Z]+ \/[\w/]+)` +\| `operator`/gm)].map(([, route = '']) => route);
   t.equal(spending.length, 7);

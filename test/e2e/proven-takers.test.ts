@@ -13,7 +13,7 @@ import { Market, ONE } from '../chain/dev/market.js';
 import { until } from '../until.js';
 import { documentedPorts, DocumentedWebSocket } from './documented-network.js';
 import { signQuote, type WireQuote } from './maker.js';
-import { RestClient } from './rest-client.js';
+import { RestClient, untilKnown } from './rest-client.js';
 import { startTestService } from './running-service.js';
 import { SocketClient } from './socket-client.js';
 import { optionOf } from './wire-option.js';
@@ -48,9 +48,7 @@ const digitsOf = (amount: bigint): string => String(amount).slice(1, 10);
 /** Resolves once the process that serves knows the key. */
 async function known(key: string): Promise<RestClient> {
   const rest = new RestClient(httpUrl, key);
-  while ((await rest.post('/auth/nonce', {})).status === 401) {
-    await new Promise((resolve) => setTimeout(resolve, 200));
-  }
+  await untilKnown(() => rest.post('/auth/nonce', {}));
   return rest;
 }
 

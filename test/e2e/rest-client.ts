@@ -1,3 +1,6 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { limits } from '../../src/config/limits.js';
+import { untilAnswer } from '../until.js';
 import { documentedFetch } from './documented-network.js';
 
 export interface RestAnswer {
@@ -39,4 +42,19 @@ export class RestClient {
     const answer = (text === '' ? {} : JSON.parse(text)) as never;
     return { status: response.status, headers: response.headers, body: answer };
   }
+}
+
+/**
+ * Asks until the process that serves knows the key. It looks for new ones every `keyWatchMs`; asked too often with one
+ * that it does not know, it would ban the address.
+ */
+export async function untilKnown(ask: () => Promise<RestAnswer>): Promise<void> {
+  await untilAnswer(
+    async () => {
+      const answer = await ask();
+      if (answer.status === 401) await pause(limits.keyWatchMs / 2);
+      return answer;
+    },
+    ({ status }) => status !== 401,
+  );
 }

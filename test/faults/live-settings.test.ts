@@ -1,9 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import t from 'tap';
 import { startLocalChain } from '../../src/chain/dev/local-chain.js';
 import { RestClient } from '../e2e/rest-client.js';
+import { until } from '../until.js';
 import { ServiceProcess } from './service-process.js';
 
 const chain = await startLocalChain();
@@ -21,7 +21,7 @@ async function requestsPerSecond(): Promise<number> {
 }
 
 async function becomes(quota: number): Promise<void> {
-  while ((await requestsPerSecond()) !== quota) await pause(100);
+  await until(async () => (await requestsPerSecond()) === quota);
 }
 
 await t.test('quotas are taken over from the settings file while the service runs', async (t) => {
@@ -31,7 +31,7 @@ await t.test('quotas are taken over from the settings file while the service run
   writeFileSync(config, JSON.stringify({ paidRequestsPerSecond: 400 }));
   await becomes(400);
   writeFileSync(config, '{"paidRequestsPerSecond": 0}');
-  while (!service.said.includes('settings rejected')) await pause(100);
+  await until(() => service.said.includes('settings rejected'));
   t.equal(await requestsPerSecond(), 400, 'a file with something wrong in it changes nothing');
   writeFileSync(config, '{}');
   await becomes(20_000);

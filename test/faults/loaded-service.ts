@@ -3,6 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { LocalChain } from '../../src/chain/dev/local-chain.js';
 import { ONE, signQuote, type WireQuote } from '../e2e/maker.js';
 import { RestClient } from '../e2e/rest-client.js';
+import { until } from '../until.js';
 import type { ServiceProcess } from './service-process.js';
 
 const MAKERS = 3;
@@ -67,7 +68,7 @@ export class LoadedService {
 
   /** Resolves once something was acknowledged in this life. */
   async acknowledges(): Promise<void> {
-    while (this.#fresh.length === 0) await pause(READER_PAUSE_MS);
+    await until(() => this.#fresh.length > 0);
   }
 
   /** Resolves when every client has seen that the service is gone, or takes nothing more. */

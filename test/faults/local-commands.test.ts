@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import t from 'tap';
 import type { LocalReadyFile } from '../../src/app/local-setup.js';
 import { RestClient } from '../e2e/rest-client.js';
+import { until } from '../until.js';
 import { ServiceProcess } from './service-process.js';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
@@ -24,10 +25,11 @@ class Pasted {
   }
 
   async prints(text: string): Promise<void> {
-    while (!this.output.includes(text)) {
-      if (this.#child.exitCode !== null) throw new Error(`it ended, and had printed: ${this.output}`);
-      await new Promise((resolve) => setTimeout(resolve, 10));
-    }
+    await until(() => {
+      const isPrinted = this.output.includes(text);
+      if (!isPrinted && this.#child.exitCode !== null) throw new Error(`it ended, and had printed: ${this.output}`);
+      return isPrinted;
+    });
   }
 
   async ends(): Promise<number | null> {

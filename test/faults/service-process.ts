@@ -4,8 +4,12 @@ import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { LocalChain } from '../../src/chain/dev/local-chain.js';
+import { until } from '../until.js';
 
 const PROGRAM = fileURLToPath(new URL('../../src/cli/quotebook.js', import.meta.url));
+
+/** On a busy machine. */
+const START_MS = 180_000;
 
 /** The real program in a process of its own, on a chain that outlives it. */
 export class ServiceProcess {
@@ -124,10 +128,11 @@ export class ServiceProcess {
     this.#said = '';
     child.stderr?.on('data', (data: Buffer) => (this.#said += data.toString()));
     this.#child = child;
-    while (!existsSync(readyFile)) {
-      if (child.exitCode !== null || child.signalCode !== null) throw new Error(`it ended at its start: ${this.#said}`);
-      await new Promise((resolve) => setTimeout(resolve, 10));
-    }
+    await until(() => {
+      const isReady = existsSync(readyFile);
+      if (!isReady && !this.isRunning) throw new Error(`it ended at its start: ${this.#said}`);
+      return isReady;
+    }, START_MS);
     const { httpUrl } = JSON.parse(readFileSync(readyFile, 'utf8')) as { httpUrl: string };
     this.#httpUrl = httpUrl;
   }

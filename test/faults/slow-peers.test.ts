@@ -3,6 +3,7 @@ import type { NetRequest } from '../../src/net/net.js';
 import { head, RawConnection, statuses, upgradeHead } from '../net/raw-connection.js';
 import { eachBackend, quietSockets, serve, type Serving } from '../net/serving.js';
 import { Client } from '../net/socket-client.js';
+import { until } from '../until.js';
 
 /** The shortest that uWebSockets.js knows; what is tested takes two of it. */
 const WS_IDLE_SECONDS = 8;
@@ -65,9 +66,7 @@ eachBackend(t, async (t, backend) => {
   t.strictSame(trickledHead, [], 'a head fed line by line');
   t.strictSame(trickledBody, [], 'a body fed byte by byte');
   t.equal(closes.length, 2, 'a silent socket, and one that is fed a frame byte by byte');
-  while (!requests.some((r) => r.path === '/stalled' && r.aborted)) {
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
+  await until(() => requests.some((r) => r.path === '/stalled' && r.aborted));
   stalled.reset();
   t.equal(healthy.ws.readyState, healthy.ws.OPEN, 'one that only answers pings lives on');
 });

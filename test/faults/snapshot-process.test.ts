@@ -5,6 +5,7 @@ import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { startLocalChain } from '../../src/chain/dev/local-chain.js';
+import { until } from '../until.js';
 import { LoadedService } from './loaded-service.js';
 import { ServiceProcess } from './service-process.js';
 
@@ -40,7 +41,7 @@ async function gone(pid: number): Promise<void> {
       return '';
     }
   };
-  while (commandLine() !== '') await pause(5);
+  await until(() => commandLine() === '');
 }
 
 function signal({ pid }: ServiceProcess, name: NodeJS.Signals): void {
@@ -120,7 +121,7 @@ t.test('a service whose snapshot process is killed goes on, and has another one'
   const idle = snapshotProcessOf(service);
   process.kill(idle, 'SIGKILL');
   // Until the service has heard of it.
-  while (existsSync(`/proc/${idle}`)) await pause(5);
+  await until(() => !existsSync(`/proc/${idle}`));
   signal(service, 'SIGTERM');
   const snapshots = (await stopped()).filter((name) => name.endsWith('.snap'));
   t.equal(snapshots.length, 1, 'the stop made a snapshot');

@@ -12,6 +12,7 @@ import { ONE, signQuote } from '../e2e/maker.js';
 import { type RestAnswer, RestClient } from '../e2e/rest-client.js';
 import { optionOf } from '../e2e/wire-option.js';
 import { SeededRandom, seedOf } from '../simulation/seeded-random.js';
+import { until } from '../until.js';
 import { ServiceProcess } from './service-process.js';
 
 /** From a signal to the end of the process. */
@@ -162,7 +163,7 @@ await t.test(
     const before = await sentCount(dev);
     const rest = new RestClient(service.httpUrl, service.apiKey);
     const posts = Promise.all([rest.post('/quotes', [quote]), rest.post('/pools', [option])]);
-    while ((await sentCount(dev)) < before + 2) await pause(20);
+    await until(async () => (await sentCount(dev)) >= before + 2);
     await stopsInTime(t, service);
 
     const [published, deployed] = await posts;
@@ -193,7 +194,7 @@ await t.test('a second signal ends it at once', async (t) => {
     () => 'ANSWERED',
     () => 'BROKEN',
   );
-  while ((await sentCount(dev)) === before) await pause(20);
+  await until(async () => (await sentCount(dev)) > before);
   const ended = service.end('SIGTERM');
   await plain.closed;
   process.kill(service.pid ?? 0, 'SIGTERM');
@@ -214,7 +215,7 @@ await t.test('a node that takes requests and answers none holds up no stop', asy
   const hang = async (): Promise<void> => {
     const before = proxy.requests.length;
     proxy.trick = () => 'HANG';
-    while (proxy.requests.length === before) await pause(20);
+    await until(() => proxy.requests.length > before);
   };
   await service.start();
   await hang();

@@ -8,7 +8,7 @@ import { limits, tierQuotas } from '../../src/config/limits.js';
 import { lockFile } from '../../src/persistence/disk/file-lock.js';
 import { systemClock, systemRandom } from '../../src/system/clock.js';
 import { ONE, signQuote, type WireQuote } from '../e2e/maker.js';
-import { RestClient } from '../e2e/rest-client.js';
+import { RestClient, untilKnown } from '../e2e/rest-client.js';
 import { optionOf, queryOf } from '../e2e/wire-option.js';
 import { type Bearable, isLong, Siege } from '../faults/siege.js';
 import type { CostlyAnswers, CostlyTask } from './costly-clients.js';
@@ -88,9 +88,7 @@ await t.test('a free key that sends the most expensive requests within its limit
     sockets: connections,
   };
   const free = new RestClient(service.httpUrl, apiKey);
-  while ((await free.get(`/tickers?chainId=${chainId}`)).status === 401) {
-    await new Promise((resolve) => setTimeout(resolve, limits.keyWatchMs));
-  }
+  await untilKnown(() => free.get(`/tickers?chainId=${chainId}`));
 
   const attacker = fork(fileURLToPath(new URL('./costly-clients.js', import.meta.url)));
   attacker.send(task);

@@ -4,7 +4,7 @@ import { KeyStore } from '../../src/auth/key-store.js';
 import { limits, tierQuotas } from '../../src/config/limits.js';
 import { lockFile } from '../../src/persistence/disk/file-lock.js';
 import { systemClock, systemRandom } from '../../src/system/clock.js';
-import { RestClient } from '../e2e/rest-client.js';
+import { RestClient, untilKnown } from '../e2e/rest-client.js';
 import { attackerAddress, type Bearable, isLong, Siege } from '../faults/siege.js';
 import { seedOf } from '../simulation/seeded-random.js';
 import { Noise } from './noise.js';
@@ -42,9 +42,8 @@ await t.test(`${FREE_KEYS} free keys at ${TIMES_ITS_LIMIT} times their limit`, a
   while (freeKeys.length < FREE_KEYS) freeKeys.push((await keys.create('free', 'noisy')).key);
   keys.close();
   const path = `/orders?chainId=${siege.chain.chainId}`;
-  // Until the service has seen the new keys, which it looks for once a second.
   const last = new RestClient(httpUrl, freeKeys.at(-1) ?? null);
-  while ((await last.get(path)).status === 401) await new Promise((resolve) => setTimeout(resolve, limits.keyWatchMs));
+  await untilKnown(() => last.get(path));
 
   const noiseOf = (apiKeys: readonly string[]): Noise => {
     const clients = apiKeys.map((apiKey, i) => ({ apiKey, localAddress: attackerAddress(i) }));
