@@ -122,7 +122,7 @@ export class BaseOrderbookClient {
     this.#options = options;
     this.#ports = ports;
     this.rest = new Rest({ url, credentials, chainId, fetch: ports.fetch });
-    this.pools = new Pools(this.rest);
+    this.pools = new Pools(this.rest, ports.clock);
     this.#pool = new ConnectionPool({
       url: url.replace(/^http/, 'ws'),
       credentials,

@@ -2,6 +2,7 @@ import t from 'tap';
 import { Pools, UnknownPoolError } from '../../src/client/pools.js';
 import type { InstrumentJson } from '../../src/wire/options.js';
 import type { TickerJson } from '../../src/wire/feed-messages.js';
+import { ManualClock } from '../system/manual-clock.js';
 import { quoteOf } from './trading/traded-quotes.js';
 
 const { poolKey } = quoteOf();
@@ -26,14 +27,15 @@ function service(instruments: InstrumentJson[]) {
     openInterest: null,
   };
   const asked = { instruments: 0 };
-  const pools = new Pools({
+  const clock = new ManualClock();
+  const routes = {
     instruments: async () => {
       asked.instruments += 1;
       return instruments;
     },
     tickers: async () => ({ epoch: '', seq: 0, tsMs: 0, tickers: [ticker] }),
-  });
-  return { asked, pools };
+  };
+  return { asked, pools: new Pools(routes, clock), clock };
 }
 
 t.test('a pool is found by the name of its option, and asked for once', async (t) => {
@@ -49,6 +51,17 @@ t.test('a pool that came later is found, too', async (t) => {
   await t.rejects(pools.byName(named.instrument), UnknownPoolError);
   instruments.push(named);
   t.strictSame(await pools.byName(named.instrument), named);
+});
+
+t.test('a pool that has expired meanwhile is not found', async (t) => {
+  const instruments = [named];
+  const { pools, clock } = service(instruments);
+  await pools.byName(named.instrument);
+  t.equal(await pools.byAddress(named.poolAddress), named);
+  instruments.pop();
+  clock.advance(named.expiry * 1_000 - clock.wallMs());
+  await t.rejects(pools.byAddress(named.poolAddress), UnknownPoolError);
+  await t.rejects(pools.byName(named.instrument), UnknownPoolError);
 });
 
 t.test('a pool without a name is found by its address, in any letter case', async (t) => {
