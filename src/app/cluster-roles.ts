@@ -81,12 +81,13 @@ export async function runEngine(options: EngineProcessOptions): Promise<void> {
     onFault,
   });
   let led: Leadership | null = null;
+  let isServing = false;
   // A leader has closed it by then.
   const ends: (() => Promise<void> | void)[] = [() => log.close()];
   ends.push(
     answerRoll(cluster, () => ({
       member,
-      role: led === null ? 'standby' : 'leader',
+      role: isServing ? 'leader' : 'standby',
       term: led?.term ?? log.at.term,
       index: log.engine.index,
       lag: led === null ? log.lag : 0,
@@ -130,7 +131,7 @@ export async function runEngine(options: EngineProcessOptions): Promise<void> {
       onFault,
       isStopped: () => isStopped,
     });
-    if (led !== null) await lead(options, led);
+    if (led !== null) await lead(options, led, () => (isServing = true));
   } finally {
     await endAll(ends);
   }
@@ -170,14 +171,30 @@ interface Leader {
   readonly stopNews: () => void;
 }
 
-async function lead(options: EngineProcessOptions, led: Leadership): Promise<void> {
-  const leader = await openLeader(options, led);
+async function lead(options: EngineProcessOptions, led: Leadership, onServing: () => void): Promise<void> {
+  const values = await openValues(options, led);
+  if (values === null) return endLog(options, led);
+  const leader = await openLeader(options, led, values);
+  onServing();
   await Promise.race([options.stopping, stepDownRequested(options, led)]);
   await endLeadership(options, led, leader);
 }
 
+/** Null: a signal ended the wait for the servers, which may elect no leader of the bucket. */
+async function openValues(
+  { cluster, limits, logger, stopping, onFault }: EngineProcessOptions,
+  { term }: Leadership,
+): Promise<LeaderValues | null> {
+  const { options, names } = cluster;
+  const opening = LeaderValues.open(cluster, term, systemClock, limits.clusterRetryMs, onFault);
+  const cancel = systemClock.after(limits.clusterServerMs, () => {
+    logger.warn({ member: options.member, term, bucket: names.stateBucket }, 'waiting for a bucket');
+  });
+  return Promise.race([opening, stopping.then(() => null)]).finally(cancel);
+}
+
 /** Reads the chains, answers the gateways' calls and tells all members the news from then on. */
-async function openLeader(options: EngineProcessOptions, led: Leadership): Promise<Leader> {
+async function openLeader(options: EngineProcessOptions, led: Leadership, values: LeaderValues): Promise<Leader> {
   const { settings, profile, limits, logger, cluster } = options;
   const { term, log, publisher, times, took } = led;
   const { member } = cluster.options;
@@ -187,7 +204,6 @@ async function openLeader(options: EngineProcessOptions, led: Leadership): Promi
     systemClock,
     limits,
   );
-  const values = await LeaderValues.open(cluster, term, systemClock, limits.clusterRetryMs, options.onFault);
   logger.info({ member, term, index: log.engine.index, ...took, ...times.end('state') }, 'leading');
   const core = await openLeaderCore(options, led, values, past);
   core.start();
@@ -280,20 +296,30 @@ function stepDownRequested(
   });
 }
 
-/** Answers what is under way, and gives the lease back once a quorum has all that was written. */
+/** Answers what is under way, and ends the log. */
 async function endLeadership(
-  { limits, logger, cluster }: Pick<EngineProcessOptions, 'limits' | 'logger' | 'cluster'>,
-  { term, log, lease, publisher }: Leadership,
+  options: Pick<EngineProcessOptions, 'limits' | 'logger' | 'cluster'>,
+  led: Leadership,
   { core, past, server, stopNews }: Leader,
 ): Promise<void> {
-  const logFault = faultLog(logger);
   core.endWaits();
   // Where no quorum answers, what waits for it stays unacknowledged.
-  const cancel = systemClock.after(limits.stopPatienceMs, () => publisher.stop());
+  const cancel = systemClock.after(options.limits.stopPatienceMs, () => led.publisher.stop());
   await server.stop();
   stopNews();
   await past.close();
-  await core.stop().catch(logFault);
+  await core.stop().catch(faultLog(options.logger));
+  await endLog(options, led);
+  cancel();
+}
+
+/** Gives the lease back once a quorum has all that was written. */
+async function endLog(
+  { limits, logger, cluster }: Pick<EngineProcessOptions, 'limits' | 'logger' | 'cluster'>,
+  { term, log, lease, publisher }: Leadership,
+): Promise<void> {
+  const logFault = faultLog(logger);
+  const cancel = systemClock.after(limits.stopPatienceMs, () => publisher.stop());
   await log.close().catch(logFault);
   await publisher.drain().catch(() => undefined);
   publisher.stop();
