@@ -131,6 +131,7 @@ t.test('systemd accepts the unit', async (t) => {
   const unit = read('deploy/systemd/quotebook.service');
   t.match(unit, /^LimitNOFILE=65536$/m);
   t.match(unit, /^NoNewPrivileges=true$/m);
+  t.match(unit, /^StartLimitIntervalSec=0$/m, 'it starts a member again for as long as NATS is out');
   const found = await check('systemd-analyze', 'verify', inRoot('deploy/systemd/quotebook.service')).catch(
     (error: unknown) => String((error as { stderr?: string }).stderr),
   );
