@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { createPublicClient, hashTypedData, http } from 'viem';
+import { createPublicClient, createTestClient, hashTypedData, http } from 'viem';
 import { orderbookStreamAbi } from '../../src/chain/contracts/abi.js';
 import { QUOTE_TYPES } from '../auth/quote-types.js';
 import { FeedClient } from '../e2e/feed-client.js';
@@ -235,6 +235,8 @@ export class History {
       client.getTransactionCount({ address, blockTag: 'latest' }),
       client.getTransactionCount({ address, blockTag: 'pending' }),
     ]);
+    const { queued } = await createTestClient({ mode: 'anvil', transport: http(rpcUrl) }).getTxpoolStatus();
+    if (queued > 0) return [`${queued} transactions wait behind a gap of their wallet's nonces`];
     return mined === pending ? [] : [`the wallet has ${mined} mined transactions and ${pending} with those that wait`];
   }
 
