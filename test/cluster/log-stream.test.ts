@@ -138,12 +138,10 @@ t.test('a deposed leader with a full window gets nothing acknowledged any more',
   t.match(fault, { code: 'DEPOSED', message: /engine-2 leads/ });
   t.equal(acknowledged.at(-1), 500);
   const reader = new StreamReader(Buffer.from(TERM.epoch, 'hex'), { seq: 51, term: 1, point: point(50) });
-  const read = await stream.read(52, 100);
-  t.equal(read[0]?.type, 'TERM');
+  const [term, ...rest] = (await stream.read(52, 100)).map((message) => reader.take(message).type);
+  t.equal(term, 'TERM');
   t.ok(
-    read.every(
-      (message) => message.type === 'TERM' || reader.at.seq !== message.seq - 1 || reader.take(message).type === 'VOID',
-    ),
+    rest.every((type) => type === 'VOID'),
     'and what the servers took of its window is void',
   );
 });
