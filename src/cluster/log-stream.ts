@@ -204,7 +204,8 @@ export class NatsLogStream implements LogStream {
   appendGroup({ before, after, bytes }: ReplicatedGroup, term: number, expectedLast: number): Promise<number> {
     const { maxPayload } = this.#cluster;
     if (bytes.length > maxPayload - HEADER_ROOM_BYTES) {
-      const message = `a group of ${bytes.length} bytes is more than the NATS servers take: set max_payload to 8MB or more`;
+      const least = bytes.length + HEADER_ROOM_BYTES;
+      const message = `a group of ${bytes.length} bytes is more than the NATS servers take: set max_payload to ${least} or more`;
       return Promise.reject(new ClusterError('UNSAFE', message));
     }
     const head = this.#head('GROUP', term, after.group, after.seq);
