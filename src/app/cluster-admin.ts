@@ -103,7 +103,7 @@ export async function restoreCluster(
       clock: systemClock,
       logger,
       limits,
-      groupsAhead: limits.clusterAheadMessages,
+      bytesAhead: limits.clusterQueueBytes,
     });
   } finally {
     await lease.release();

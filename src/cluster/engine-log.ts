@@ -1,7 +1,7 @@
 import type { Engine } from '../engine/engine.js';
 import type { Clock, Random } from '../engine/ports.js';
 import type { Disk, Logger } from '../persistence/disk/disk.js';
-import { firstChain } from '../persistence/format/header.js';
+import { firstChain, type LogPoint } from '../persistence/format/header.js';
 import type { Identity, Manifest } from '../persistence/format/manifest.js';
 import { readManifest } from '../persistence/format/manifest.js';
 import { segmentStarts } from '../persistence/log/segment-reader.js';
@@ -156,6 +156,7 @@ export class EngineLog {
       limits,
       onGroup: (group) => this.#apply(group),
       onTerm: ({ content }) => (this.#term = content),
+      whenRoom: () => (replica.waitingBytes < limits.clusterQueueBytes ? null : replica.flush()),
       onFault,
     });
     this.#follower.start();
@@ -171,10 +172,6 @@ export class EngineLog {
 
   get lag(): number {
     return this.#follower.lag;
-  }
-
-  get comparedHashes(): number {
-    return this.#engine.comparedHashes;
   }
 
   /** The stream has come so far. */
@@ -296,7 +293,7 @@ async function joinAt(
 ): Promise<StreamPoint> {
   const begin = await sharedPoint((await snapshots?.list(epoch)) ?? [], replica, epoch);
   const oldest = Math.max(begin.point.group, replica.last.group - comparedGroups);
-  const { points, start, lastGroup } = await readPoints(stream, epoch, limits.clusterReadMessages, oldest, begin);
+  const { points, start, last } = await readPoints(stream, epoch, limits.clusterReadMessages, oldest, begin);
   // Null: the member's log has dropped that group. It drops none that the cluster does not have.
   const isSame = async (group: number): Promise<boolean | null> => {
     const own = await replica.pointAt(group);
@@ -304,7 +301,7 @@ async function joinAt(
   };
   // The chain vouches for all before it: the groups are the same up to one, and none is behind that.
   let common = oldest;
-  let high = Math.min(replica.last.group, lastGroup) + 1;
+  let high = Math.min(replica.last.group, last.group) + 1;
   if (high > common + 1 && (await isSame(high - 1)) === true) common = high - 1;
   while (high - common > 1) {
     const middle = Math.floor((common + high) / 2);
@@ -351,7 +348,8 @@ interface StreamPoints {
   readonly points: ReadonlyMap<number, StreamPoint>;
   /** Before the first group behind the place where the reading began. */
   readonly start: StreamPoint;
-  readonly lastGroup: number;
+  /** How far the log has come at the end. */
+  readonly last: LogPoint;
 }
 
 export async function readPoints(
@@ -371,5 +369,5 @@ export async function readPoints(
     if (group === begin.point.group) start = reader.at;
     else if (group >= oldest && !points.has(group)) points.set(group, reader.at);
   }
-  return { points, start, lastGroup: reader.at.point.group };
+  return { points, start, last: reader.at.point };
 }

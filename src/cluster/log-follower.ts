@@ -1,5 +1,5 @@
 import type { Clock } from '../engine/ports.js';
-import { type Frame, FRAME_HEAD_BYTES, frameType, FrameType } from '../persistence/format/frame.js';
+import { FRAME_HEAD_BYTES, frameType, FrameType } from '../persistence/format/frame.js';
 import { FILE_FORMAT, type LogPoint, readSegmentHeader } from '../persistence/format/header.js';
 import { readGroup } from '../persistence/log/segment-reader.js';
 import { pause } from '../system/timers.js';
@@ -29,8 +29,6 @@ export interface CheckedGroup {
   readonly after: LogPoint;
   /** Where in its bytes the frames of its records begin: behind a segment's HEADER. */
   readonly framesAt: number;
-  /** State hashes and the like. */
-  readonly notes: readonly Frame[];
 }
 
 /** Meaning of a message to a reader that has everything before it. */
@@ -80,7 +78,7 @@ export class StreamReader {
     const read = readGroup(bytes, 0, framesAt, point, this.#epoch);
     if ('reason' in read || read.end !== bytes.length) return { type: 'BROKEN' };
     this.#at = { seq, term, point: read.point };
-    return { type: 'GROUP', group: { message, before: point, after: read.point, framesAt, notes: read.markers } };
+    return { type: 'GROUP', group: { message, before: point, after: read.point, framesAt } };
   }
 
   #checkTerm({ seq, content }: TermMessage): void {
@@ -133,6 +131,8 @@ export interface LogFollowerOptions {
   };
   readonly onGroup: (group: CheckedGroup) => void;
   readonly onTerm: (term: TermMessage) => void;
+  /** While too much of what was handed on waits for its disk: resolves when there is room. Null, or absent: there is. */
+  readonly whenRoom?: () => Promise<void> | null;
   /** Once: the follower has stopped. */
   readonly onFault: (error: Error) => void;
 }
@@ -150,6 +150,7 @@ export class LogFollower {
   /** The highest sequence that is known to be in the stream. */
   #knownSeq: number;
   #filling = false;
+  #isFillDue = false;
   #isStopped = false;
   #unsubscribe: () => void = () => undefined;
 
@@ -200,6 +201,8 @@ export class LogFollower {
   #onMessage(message: StreamMessage): void {
     if (this.#isStopped || message.seq <= this.at.seq) return;
     this.#knownSeq = Math.max(this.#knownSeq, message.seq);
+    // It is read again once there is room.
+    if (this.#options.whenRoom?.() != null) return this.#fillSoon();
     if (message.seq === this.at.seq + 1 && this.#take(message)) return this.#takeAhead();
     if (this.#ahead.size < this.#options.limits.clusterAheadMessages) this.#ahead.set(message.seq, message);
     this.#fillSoon();
@@ -237,8 +240,12 @@ export class LogFollower {
   }
 
   #fillSoon(): void {
-    if (this.#filling || this.#isStopped || this.at.seq >= this.#knownSeq) return;
-    this.#options.clock.after(this.#options.limits.clusterGapMs, () => void this.#fill());
+    if (this.#filling || this.#isFillDue || this.#isStopped || this.at.seq >= this.#knownSeq) return;
+    this.#isFillDue = true;
+    this.#options.clock.after(this.#options.limits.clusterGapMs, () => {
+      this.#isFillDue = false;
+      void this.#fill();
+    });
   }
 
   async #fill(): Promise<void> {
@@ -246,6 +253,7 @@ export class LogFollower {
     this.#filling = true;
     let failures = 0;
     while (!this.#isStopped && this.at.seq < this.#knownSeq) {
+      await this.#options.whenRoom?.();
       const from = this.at.seq;
       try {
         for (const message of await this.#stream.read(from + 1, this.#options.limits.clusterReadMessages)) {

@@ -19,8 +19,8 @@ export interface RestoreStreamOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly limits: ClusterLimits;
-  /** Groups that wait for the quorum before more of the log is read. */
-  readonly groupsAhead: number;
+  /** Bytes of groups that wait for the quorum before more of the log is read. */
+  readonly bytesAhead: number;
 }
 
 export interface RestoreReport {
@@ -71,7 +71,7 @@ async function appendMissing(
   disk: Disk,
   scan: LogScan,
   content: TermContent,
-  { clock, limits, groupsAhead }: RestoreStreamOptions,
+  { clock, limits, bytesAhead }: RestoreStreamOptions,
 ): Promise<{ readonly found: number; readonly appended: number }> {
   const epoch = Buffer.from(content.epoch, 'hex');
   const { clusterRetryMs: retryMs, clusterAttempts: attempts, clusterWindow: window } = limits;
@@ -81,20 +81,19 @@ async function appendMissing(
     return term;
   };
   let term = (await stream.lastSequence()) === 0 ? await begin(firstPoint(epoch).point, 0) : null;
-  const { points, lastGroup } = await readPoints(stream, epoch, limits.clusterReadMessages, 0);
-  if (lastGroup > scan.last.group) {
-    const message = `the log stream has group ${lastGroup}, and ${disk.label} ends with ${scan.last.group}: it needs no restore`;
+  const { last } = await readPoints(stream, epoch, limits.clusterReadMessages, Infinity);
+  if (last.group > scan.last.group) {
+    const message = `the log stream has group ${last.group}, and ${disk.label} ends with ${scan.last.group}: it needs no restore`;
     throw new ClusterError('FOREIGN', message);
   }
-  const last = points.get(lastGroup) ?? firstPoint(epoch);
-  term ??= await begin(last.point, await stream.lastSequence());
+  term ??= await begin(last, await stream.lastSequence());
   const faults: Error[] = [];
   const onFault = (error: Error): void => void faults.push(error);
   const onAcknowledged = (): void => undefined;
   const publisher = new GroupPublisher(stream, {
     term,
     lastSeq: term,
-    lastGroup,
+    lastGroup: last.group,
     window,
     retryMs,
     clock,
@@ -105,12 +104,16 @@ async function appendMissing(
   try {
     for await (const group of groupsOf(disk, scan, epoch)) {
       const { after } = group;
-      if (after.group > lastGroup) {
+      if (after.group > last.group) {
         publisher.append(group);
         counts.appended += 1;
-        if (publisher.waiting.groups >= groupsAhead) await publisher.drain();
-      } else if (points.get(after.group)?.point.chain.equals(after.chain) === true) counts.found += 1;
-      else throw new ClusterError('FOREIGN', `the log stream has another group ${after.group} than ${disk.label}`);
+        if (publisher.waiting.bytes >= bytesAhead) await publisher.drain();
+      } else {
+        counts.found += 1;
+        // The chain vouches for all groups before.
+        if (after.group < last.group || after.chain.equals(last.chain)) continue;
+        throw new ClusterError('FOREIGN', `the log stream has another group ${after.group} than ${disk.label}`);
+      }
     }
     await publisher.drain();
   } catch (error) {

@@ -1,6 +1,7 @@
 import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { errors } from '@nats-io/transport-node';
 import t, { type Test } from 'tap';
 import { EngineLog, type EngineLogOptions } from '../../src/cluster/engine-log.js';
@@ -8,6 +9,7 @@ import { type NatsLogStream, openLogStream } from '../../src/cluster/log-stream.
 import { restoreStream } from '../../src/cluster/restore-stream.js';
 import type { Command } from '../../src/engine/command.js';
 import type { Hex } from '../../src/engine/quote.js';
+import type { Disk } from '../../src/persistence/disk/disk.js';
 import { nodeDiskAt, openNodeDisk } from '../../src/persistence/disk/node-disk.js';
 import { systemClock, systemRandom } from '../../src/system/clock.js';
 import { logIn } from '../cli/log-fixture.js';
@@ -34,19 +36,19 @@ const otherRecord = (n: number): Command => ({
 
 /** Appends what the stream lacks of a log. */
 async function publish(stream: NatsLogStream, from: string): Promise<void> {
-  await restoreStream(stream, nodeDiskAt(from), { ...common, member: 'leader', groupsAhead: 64 });
+  await restoreStream(stream, nodeDiskAt(from), { ...common, member: 'leader', bytesAhead: 1 << 16 });
 }
 
 async function openEngineLog(
   stream: NatsLogStream,
   at: string,
-  options: Pick<EngineLogOptions, 'comparedGroups' | 'snapshots'>,
+  options: Partial<EngineLogOptions>,
 ): Promise<EngineLog> {
   const own = { member: 'engine-1', identity: IDENTITY, reorgDepth: 64, epochBytes: 8 };
   const onFault = (error: Error): never => {
     throw error;
   };
-  return EngineLog.open({ ...common, ...own, ...options, stream, disk: await openNodeDisk(at), onFault });
+  return EngineLog.open({ ...common, ...own, stream, disk: await openNodeDisk(at), onFault, ...options });
 }
 
 /** A stream, and the directory of a leader that was cut off: it has `shared` groups of the stream, and some of its own. */
@@ -94,4 +96,47 @@ t.test('a standby catches up once the servers have elected a leader of the strea
   };
   await log.catchUp();
   t.equal(log.at.seq, 1);
+});
+
+/** Makes a disk's syncs wait from `hold` on until `release`. */
+function holdable(disk: Disk) {
+  let held: Promise<void> | null = null;
+  let release = (): void => undefined;
+  const open = disk.open.bind(disk);
+  disk.open = async (...how) => {
+    const file = await open(...how);
+    const sync = file.sync.bind(file);
+    file.sync = async () => {
+      await held;
+      await sync();
+    };
+    return file;
+  };
+  return {
+    hold: () => (held = new Promise((resolve) => (release = resolve))),
+    release: () => release(),
+  };
+}
+
+t.test('a standby whose disk stands still reads no more of the stream than it may keep', async (t) => {
+  const [source, own] = [await directory(t), await directory(t)];
+  await logIn(source, 200, 1);
+  const stream = await openLogStream(await connectTo(t, await natsServers(t, { servers: 1 }), { unsafe: true }));
+  const disk = await openNodeDisk(own);
+  const { hold, release } = holdable(disk);
+  await publish(stream, source);
+  const limits = { ...CLUSTER_LIMITS, clusterQueueBytes: 1_000 };
+  const log = await openEngineLog(stream, own, { disk, limits });
+  t.teardown(() => log.close());
+  await log.catchUp();
+  const { index } = await logIn(source, 200, 1);
+  hold();
+  // As republished messages, and as messages that are read.
+  await publish(stream, source);
+  const isCaughtUp = await Promise.race([log.catchUp().then(() => true), pause(300, false)]);
+  t.notOk(isCaughtUp);
+  t.ok(log.engine.index < index, `it has ${log.engine.index} of ${index} records`);
+  release();
+  await log.catchUp();
+  t.equal(log.engine.index, index);
 });

@@ -40,7 +40,7 @@ async function replicaOf(t: Test) {
     return made;
   };
   const whole = new SimStream(clock, random);
-  const options = { ...common, limits, member: 'engine-1', random, groupsAhead: 64 };
+  const options = { ...common, limits, member: 'engine-1', random, bytesAhead: 1 << 16 };
   await settled(restoreStream(connect(whole), disk, options));
   const [term, ...groups] = whole.messages;
   const stream = new SimStream(clock, random);

@@ -21,7 +21,7 @@ function group(type: 'STATE_HASH' | 'STATE_SUM', stateHash: string): Parameters<
     eventSeq: 0,
     bytes,
   } as const;
-  return { message, before: nothing, after: nothing, framesAt: 0, notes: [] };
+  return { message, before: nothing, after: nothing, framesAt: 0 };
 }
 
 t.test('an engine whose state is not the leader’s says so, and follows it no further', (t) => {

@@ -30,7 +30,7 @@ function restore(stream: NatsLogStream, from: string): Promise<RestoreReport> {
     clock: systemClock,
     logger: silent,
     limits: CLUSTER_LIMITS,
-    groupsAhead: 64,
+    bytesAhead: 1 << 16,
   });
 }
 
@@ -66,6 +66,19 @@ t.test('a stream of another log is refused, and so is one that is further on', a
   await logIn(one, 20, 5);
   await restore(stream, one);
   await t.rejects(restore(stream, older), { code: 'FOREIGN', message: /needs no restore/ });
+});
+
+t.test('a stream that goes another way than the log is refused, and gets none of its groups', async (t) => {
+  const [one, other] = [await directory(t), await directory(t)];
+  await logIn(one, 20, 5);
+  await cp(one, other, { recursive: true });
+  await logIn(one, 20, 5);
+  await logIn(other, 40, 4);
+  const stream = await emptyStream(t);
+  await restore(stream, one);
+  const before = await stream.lastSequence();
+  await t.rejects(restore(stream, other), { code: 'FOREIGN', message: /has another group/ });
+  t.equal(await stream.lastSequence(), before + 1, 'but a TERM');
 });
 
 t.test('a log whose first segments were dropped is no source', async (t) => {

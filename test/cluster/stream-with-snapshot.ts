@@ -31,7 +31,7 @@ export async function streamWithSnapshot(t: Pick<Test, 'teardown'>, records = 30
   const servers = await natsServers(t, { servers: 1 });
   const cluster = await connectTo(t, servers, { unsafe: true });
   const stream = await openLogStream(cluster);
-  const restoring = { clock: systemClock, logger: silent, limits: CLUSTER_LIMITS, groupsAhead: 64 };
+  const restoring = { clock: systemClock, logger: silent, limits: CLUSTER_LIMITS, bytesAhead: 1 << 16 };
   await restoreStream(stream, disk, { ...restoring, member: 'm', random: systemRandom });
   // Its groups follow on the TERM of the restore. Some groups earlier, as a leader's marks are.
   const seq = 1 + header.group - 5;

@@ -68,6 +68,7 @@ export class ReplicaLog {
   #isSealed: boolean;
   #file: DiskFile | null = null;
   readonly #waiting: ReplicatedBytes[] = [];
+  #waitingBytes = 0;
   #writing: Promise<void> | null = null;
   #isClosed = false;
 
@@ -177,8 +178,14 @@ export class ReplicaLog {
     await writeWhole(this.#disk, name, [bytes.subarray(0, end), unused]);
   }
 
+  /** Appended, and not durable yet. */
+  get waitingBytes(): number {
+    return this.#waitingBytes;
+  }
+
   append(group: ReplicatedBytes): void {
     this.#last = group.after;
+    this.#waitingBytes += group.bytes.length;
     this.#waiting.push(group);
     this.#writing ??= this.#write();
   }
@@ -217,7 +224,11 @@ export class ReplicaLog {
 
   async #write(): Promise<void> {
     try {
-      while (this.#waiting.length > 0) await this.#writeGroups(this.#waiting.splice(0));
+      while (this.#waiting.length > 0) {
+        const groups = this.#waiting.splice(0);
+        await this.#writeGroups(groups);
+        for (const { bytes } of groups) this.#waitingBytes -= bytes.length;
+      }
     } catch (cause) {
       this.#waiting.length = 0;
       this.#isClosed = true;
