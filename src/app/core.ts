@@ -57,8 +57,8 @@ export interface Core {
   readonly publishing: QuotePublishing;
   readonly withdrawals: QuoteWithdrawals;
   readonly protections: QuoteProtections;
-  /** Null without a wallet. */
-  readonly optionServices: OptionServices | null;
+  /** Null without a wallet: a gateway learns from its leader whether there is one. */
+  readonly optionServices: () => OptionServices | null;
   readonly rfqs: CoreRfqs;
   /** View calls of the settlement chain at its newest block, on behalf of clients. */
   readonly settlement: Pick<ChainReader, 'multicall'>;

@@ -9,7 +9,7 @@ import { RpcUnreachable } from '../chain/rpc/rpc-errors.js';
 import type { ChainRole } from '../engine/command.js';
 import type { Clock } from '../engine/ports.js';
 import { EngineTime } from '../engine/sequencer.js';
-import type { QuotePublishing } from '../http/publish-route.js';
+import { NO_PUBLISHING_WALLET, type QuotePublishing } from '../http/publish-route.js';
 import type { CountedKind, Quotas } from '../quota/rate-limits.js';
 import type { QuoteWithdrawals } from '../http/withdrawal-routes.js';
 import { delayCode } from '../wire/error-codes.js';
@@ -248,12 +248,7 @@ export function remotePublishing(
       const nowMs = clock.monotonicMs();
       const missing = watch.missing(nowMs);
       if (missing !== null) return { code: 'chain_unavailable', message: missing };
-      if (!watch.hasWallet()) {
-        return {
-          code: 'no_wallet',
-          message: 'No wallet is configured to publish with: set walletKey or walletKeyFile',
-        };
-      }
+      if (!watch.hasWallet()) return NO_PUBLISHING_WALLET;
       const delay = staleness(chains, nowMs) ?? watch.refusal();
       return delay === null ? null : { code: delayCode(delay), message: delay };
     },
@@ -263,28 +258,24 @@ export function remotePublishing(
   };
 }
 
-/** Services of the leader's wallet on the settlement chain. */
-export function remoteOptions(call: LeaderCall, watch: LeaderWatch): OptionServices {
-  const hasWallet = (): boolean => watch.hasWallet();
+/** Services of the leader's wallet on the settlement chain; null while it has none. */
+export function remoteOptions(call: LeaderCall, watch: LeaderWatch): () => OptionServices | null {
   const { stale } = watch.chain('settlement');
   /** For what has to be read from the chain before it counts. */
   const staleOrRefusal = (): string | null => stale() ?? watch.refusal();
-  return {
+  const services: OptionServices = {
     deployments: {
       refusal: staleOrRefusal,
-      hasWallet,
       deploy: (caller, terms) => orUnreachable(call('deploy', [caller, terms], REPEATABLE)),
     },
     settlements: {
       refusal: () => watch.refusal(),
-      hasWallet,
       settle: (caller, terms) => orUnreachable(call('settle', [caller, terms], REPEATABLE)),
       exercise: (caller, terms) => orUnreachable(call('exercise', [caller, terms], REPEATABLE)),
       annihilate: (caller, terms) => orUnreachable(call('annihilate', [caller, terms], REPEATABLE)),
     },
     trading: {
       refusal: staleOrRefusal,
-      hasWallet,
       fill: (caller, fills) =>
         orPending(call('fillQuotes', [caller, fills], false), {
           type: 'ANSWERED',
@@ -296,8 +287,9 @@ export function remoteOptions(call: LeaderCall, watch: LeaderWatch): OptionServi
         orPending(call('vaultTrade', [caller, order], false), { type: 'NOT_CONFIRMED' }),
       sign: (quotes) => orUnreachable(call('signQuotes', [quotes], REPEATABLE)),
     },
-    vaults: { hasWallet, quote: (trade) => orUnreachable(call('vaultQuote', [trade], REPEATABLE)) },
+    vaults: { quote: (trade) => orUnreachable(call('vaultQuote', [trade], REPEATABLE)) },
   };
+  return () => (watch.hasWallet() ? services : null);
 }
 
 /** Requests for quotes, which the leader writes. */

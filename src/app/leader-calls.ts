@@ -3,8 +3,8 @@ import { unlessChainFails } from '../chain/contracts/contract-errors.js';
 import type { Limits } from '../config/limits.js';
 import type { Order } from '../engine/quote.js';
 import type { PublishResult } from '../http/publish-route.js';
-import type { OperatorTrading } from '../http/trading-routes.js';
 import type { PastAnswer, PastRequest } from '../past/questions.js';
+import type { OptionServices } from './core.js';
 import type { LocalCore } from './local-core.js';
 
 /**
@@ -16,9 +16,10 @@ export function leaderCalls(
   maxPayload: number,
   proofs: ProofStore,
 ) {
-  const services = (): NonNullable<typeof optionServices> => {
-    if (optionServices === null) throw new Error('the leader has no wallet');
-    return optionServices;
+  const services = (): OptionServices => {
+    const found = optionServices();
+    if (found === null) throw new Error('the leader has no wallet');
+    return found;
   };
   return {
     async publish(...args: Parameters<typeof publishing.submit>): Promise<PublishResult> {
@@ -30,21 +31,19 @@ export function leaderCalls(
       return { ...result, items };
     },
     dryRun: (...args: Parameters<typeof publishing.dryRun>) => publishing.dryRun(...args),
-    deploy: (...args: Parameters<NonNullable<typeof optionServices>['deployments']['deploy']>) =>
-      services().deployments.deploy(...args),
-    settle: (...args: Parameters<NonNullable<typeof optionServices>['settlements']['settle']>) =>
-      services().settlements.settle(...args),
-    exercise: (...args: Parameters<NonNullable<typeof optionServices>['settlements']['exercise']>) =>
+    deploy: (...args: Parameters<OptionServices['deployments']['deploy']>) => services().deployments.deploy(...args),
+    settle: (...args: Parameters<OptionServices['settlements']['settle']>) => services().settlements.settle(...args),
+    exercise: (...args: Parameters<OptionServices['settlements']['exercise']>) =>
       services().settlements.exercise(...args),
-    annihilate: (...args: Parameters<NonNullable<typeof optionServices>['settlements']['annihilate']>) =>
+    annihilate: (...args: Parameters<OptionServices['settlements']['annihilate']>) =>
       services().settlements.annihilate(...args),
-    vaultQuote: (...args: Parameters<NonNullable<typeof optionServices>['vaults']['quote']>) =>
-      services().vaults.quote(...args),
-    fillQuotes: (...args: Parameters<OperatorTrading['fill']>) => services().trading.fill(...args),
-    cancelQuotes: (...args: Parameters<OperatorTrading['cancel']>) => services().trading.cancel(...args),
-    approve: (...args: Parameters<OperatorTrading['approve']>) => services().trading.approve(...args),
-    vaultTrade: (...args: Parameters<OperatorTrading['tradeWithVault']>) => services().trading.tradeWithVault(...args),
-    signQuotes: (...args: Parameters<OperatorTrading['sign']>) => services().trading.sign(...args),
+    vaultQuote: (...args: Parameters<OptionServices['vaults']['quote']>) => services().vaults.quote(...args),
+    fillQuotes: (...args: Parameters<OptionServices['trading']['fill']>) => services().trading.fill(...args),
+    cancelQuotes: (...args: Parameters<OptionServices['trading']['cancel']>) => services().trading.cancel(...args),
+    approve: (...args: Parameters<OptionServices['trading']['approve']>) => services().trading.approve(...args),
+    vaultTrade: (...args: Parameters<OptionServices['trading']['tradeWithVault']>) =>
+      services().trading.tradeWithVault(...args),
+    signQuotes: (...args: Parameters<OptionServices['trading']['sign']>) => services().trading.sign(...args),
     poolAddressOf: (...args: Parameters<typeof rfqs.poolAddressOf>) => rfqs.poolAddressOf(...args),
     /** Null: the chain gave no answer. */
     multicall: (calls: Parameters<typeof settlement.multicall>[0]) =>

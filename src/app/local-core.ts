@@ -108,7 +108,7 @@ export async function openLocalCore(
     publishing,
     withdrawals,
     protections,
-    optionServices,
+    optionServices: () => optionServices,
     rfqs: rfqPorts(chains, new RfqDesk({ engine, sequencer, nowSeconds, random, limits })),
     settlement: reads,
     accounts,

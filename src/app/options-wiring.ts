@@ -90,8 +90,7 @@ export interface OptionRouteParts {
   readonly operatorAddress: Core['operatorAddress'];
   readonly chains: Pick<ChainsView, 'health'>;
   readonly publishing: QuotePublishing;
-  /** Null without a wallet. */
-  readonly services: OptionServices | null;
+  readonly services: Core['optionServices'];
   readonly limits: Limits;
   readonly logger: Pick<Logger, 'info'>;
 }
@@ -108,12 +107,12 @@ export function createOptionRoutes(parts: OptionRouteParts): Route[] {
   };
   const { symbols } = series;
   return [
-    ...poolRoutes(pools, services?.deployments ?? null, symbols, limits),
-    vaultRoute(services?.vaults ?? null, symbols, limits),
-    ...settlementRoutes(services?.settlements ?? null, symbols, limits),
+    ...poolRoutes(pools, () => services()?.deployments ?? null, symbols, limits),
+    vaultRoute(() => services()?.vaults ?? null, symbols, limits),
+    ...settlementRoutes(() => services()?.settlements ?? null, symbols, limits),
     ...oracleRoutes({ ...oracleParts(parts), limits }),
     ...tradingRoutes({
-      trading: services?.trading ?? null,
+      trading: () => services()?.trading ?? null,
       publishing: parts.publishing,
       onPublished: ({ id }, txHash) =>
         parts.logger.info(

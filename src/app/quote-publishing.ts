@@ -1,7 +1,7 @@
 import type { QuoteDryRun } from '../chain/publish/dry-run.js';
 import type { QuoteIntake } from '../chain/publish/quote-intake.js';
 import type { Journal } from '../engine/ports.js';
-import type { QuotePublishing } from '../http/publish-route.js';
+import { NO_PUBLISHING_WALLET, type QuotePublishing } from '../http/publish-route.js';
 import { type GasBudget, gasOfQuotes, type GasRefusal, reserveGas } from '../quota/gas-budget.js';
 import type { RouteCap } from '../quota/operator-caps.js';
 import type { Quotas } from '../quota/rate-limits.js';
@@ -31,11 +31,10 @@ export function quotePublishing(parts: QuotePublishingParts): QuotePublishing {
     dryRun: (quotes) => dryRun.run(quotes),
   };
   if (intake === null) {
-    const message = 'No wallet is configured to publish with: set walletKey or walletKeyFile';
     return {
       ...always,
-      refusal: () => ({ code: 'no_wallet', message }),
-      submit: () => Promise.reject(new Error(message)),
+      refusal: () => NO_PUBLISHING_WALLET,
+      submit: () => Promise.reject(new Error(NO_PUBLISHING_WALLET.message)),
     };
   }
   return {

@@ -33,8 +33,6 @@ export interface PoolQueries {
 export interface PoolDeployments {
   /** Why no pool can be deployed and listed just now; null when one can. */
   refusal(): string | null;
-  /** False: the process that sends has no wallet; absent: it has one. */
-  hasWallet?(): boolean;
   /** Items in the order of `options`. A refusal: nothing was deployed. */
   deploy(
     caller: Caller,
@@ -50,10 +48,10 @@ export interface PoolRouteLimits extends OptionsBodyLimits {
   readonly poolsPerRequest: number;
 }
 
-/** GET /instruments, GET /pools and POST /pools. `symbols`: those with a token here. `deployments`: null when there is no wallet. */
+/** GET /instruments, GET /pools and POST /pools. `symbols`: those with a token here. `deployments`: null while there is no wallet. */
 export function poolRoutes(
   pools: PoolQueries,
-  deployments: PoolDeployments | null,
+  deployments: () => PoolDeployments | null,
   symbols: readonly string[],
   limits: PoolRouteLimits,
 ): Route[] {
@@ -74,11 +72,12 @@ export function poolRoutes(
 
   const body = postPoolsBody(symbols, limits.poolsPerRequest);
   const deploy = withAmounts(body, { limits }, async (request, caller, options) => {
-    if (deployments === null || deployments.hasWallet?.() === false) return noWallet(request);
-    const refusal = deployments.refusal();
+    const wallet = deployments();
+    if (wallet === null) return noWallet(request);
+    const refusal = wallet.refusal();
     if (refusal !== null) return notNow(request, refusal);
     const asked = options.map(readOption);
-    const result = await deployments.deploy(caller, asked);
+    const result = await wallet.deploy(caller, asked);
     if (result.type === 'CHAIN_UNREACHABLE') return chainUnreachable(request);
     if (result.type !== 'ANSWERED') return gasRefused(request, result);
     const lists = { CREATED: [] as string[], EXISTED: [] as string[], FAILED: [] as string[] };
@@ -117,8 +116,6 @@ function instrumentJson({ instrument, pool }: ReturnType<PoolQueries['instrument
 export interface Settlements {
   /** Why nothing can be sent just now: what a wallet means to send is written down before. Null when it can. */
   refusal(): string | null;
-  /** False: the process that sends has no wallet; absent: it has one. */
-  hasWallet?(): boolean;
   /** Items in the order of `options`. A refusal: nothing was settled. */
   settle(caller: Caller, options: readonly OptionTerms[]): Promise<SettlementsResult>;
   /** The same for longs alone. */
@@ -139,21 +136,22 @@ export interface SettlementRouteLimits extends OptionsBodyLimits {
 type Close = 'settle' | 'exercise' | 'annihilate';
 
 /**
- * POST /pool/settle, /pool/exercise and /pool/annihilate. `symbols`: those with a token here. `settlements`: null when
+ * POST /pool/settle, /pool/exercise and /pool/annihilate. `symbols`: those with a token here. `settlements`: null while
  * there is no wallet.
  */
 export function settlementRoutes(
-  settlements: Settlements | null,
+  settlements: () => Settlements | null,
   symbols: readonly string[],
   limits: SettlementRouteLimits,
 ): Route[] {
   const body = settleBody(symbols, limits.settlementsPerRequest);
 
   async function answer(request: NetRequest, caller: Caller, options: Option[], close: Close): Promise<NetResponse> {
-    if (settlements === null || settlements.hasWallet?.() === false) return noWallet(request);
-    const refusal = settlements.refusal();
+    const wallet = settlements();
+    if (wallet === null) return noWallet(request);
+    const refusal = wallet.refusal();
     if (refusal !== null) return notNow(request, refusal);
-    const result = await settlements[close](caller, options.map(readOption));
+    const result = await wallet[close](caller, options.map(readOption));
     if (result.type === 'CHAIN_UNREACHABLE') return chainUnreachable(request);
     if (result.type !== 'ANSWERED') return gasRefused(request, result);
     const response: SettleResponse = { success: [], failed: [] };

@@ -35,6 +35,11 @@ export interface PublishingRefusal {
   readonly message: string;
 }
 
+export const NO_PUBLISHING_WALLET: PublishingRefusal = {
+  code: 'no_wallet',
+  message: 'No wallet is configured to publish with: set walletKey or walletKeyFile',
+};
+
 export interface QuotePublishing {
   /** Most quotes that a request of the caller may have, however long it waits before. */
   mostQuotes(caller: Caller): number;

@@ -46,8 +46,6 @@ import type { Caller, Route, RouteHandler } from './router.js';
 export interface OperatorTrading {
   /** Why nothing can be sent just now; null when it can. */
   refusal(): string | null;
-  /** False: the process that sends has no wallet; absent: it has one. */
-  hasWallet?(): boolean;
   fill(caller: Caller, fills: readonly FillRequest[]): Promise<FillAnswer | GasRefusal | TokenCapRefusal>;
   cancel(caller: Caller, quoteIds: readonly Hex[]): Promise<CancelAnswer | GasRefusal>;
   approve(caller: Caller, approvals: readonly ApprovalRequest[]): Promise<ApprovalAnswer | GasRefusal>;
@@ -65,8 +63,8 @@ export interface TradingRouteLimits {
 }
 
 export interface TradingRouteParts {
-  /** Null without a wallet. */
-  readonly trading: OperatorTrading | null;
+  /** Null while there is no wallet. */
+  readonly trading: () => OperatorTrading | null;
   readonly publishing: QuotePublishing;
   /** Reports a transaction that published quotes of POST /orderbook/quotes. */
   readonly onPublished: (caller: Caller, txHash: Hex) => void;
@@ -104,10 +102,11 @@ function acting<const F extends Form>(
   answer: (request: NetRequest, caller: Caller, body: Formed<F>, wallet: OperatorTrading) => Promise<NetResponse>,
 ): RouteHandler<Caller> {
   return withAmounts(form, { limits }, (request, caller, body) => {
-    if (trading === null || trading.hasWallet?.() === false) return noWallet(request);
-    const refusal = trading.refusal();
+    const wallet = trading();
+    if (wallet === null) return noWallet(request);
+    const refusal = wallet.refusal();
     if (refusal !== null) return notNow(request, refusal);
-    return answer(request, caller, body, trading);
+    return answer(request, caller, body, wallet);
   });
 }
 

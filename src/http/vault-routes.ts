@@ -7,8 +7,6 @@ import { BAD_EXPIRATION, chainUnreachable, json, noWallet, refuse } from './resp
 import type { Route } from './router.js';
 
 export interface VaultPrices {
-  /** False: the process that asks has no wallet; absent: it has one. */
-  hasWallet?(): boolean;
   quote(trade: VaultTrade): Promise<VaultQuote>;
 }
 
@@ -17,14 +15,19 @@ export interface VaultRouteLimits {
   readonly schemaErrors: number;
 }
 
-/** GET /vaults/quote. `vaults`: null when there is no wallet to quote for. `symbols`: those with a token here. */
-export function vaultRoute(vaults: VaultPrices | null, symbols: readonly string[], limits: VaultRouteLimits): Route {
+/** GET /vaults/quote. `vaults`: null while there is no wallet to quote for. `symbols`: those with a token here. */
+export function vaultRoute(
+  vaults: () => VaultPrices | null,
+  symbols: readonly string[],
+  limits: VaultRouteLimits,
+): Route {
   const handle = withQuery(vaultQuoteQuery(symbols), { limits }, async (request, _, query) => {
-    if (vaults === null || vaults.hasWallet?.() === false) return noWallet(request);
+    const prices = vaults();
+    if (prices === null) return noWallet(request);
     const { base, quote, expiration, type, direction } = query;
     const strike = readAmount(query.strike);
     const size = readAmount(query.size);
-    const answer = await vaults.quote({ base, quote, expiration, strike, type, size, isBuy: direction === 'buy' });
+    const answer = await prices.quote({ base, quote, expiration, strike, type, size, isBuy: direction === 'buy' });
     switch (answer.type) {
       case 'QUOTED':
         return json(quoteJson(answer, { expiration, strike, size, direction }));

@@ -53,14 +53,14 @@ function hearing(heard: LeaderNews, call: LeaderCall = () => Promise.reject(new 
     quotas,
     clock,
   );
-  const { deployments, settlements, trading } = remoteOptions(call, watch);
+  const services = remoteOptions(call, watch);
   const refusals = () => ({
     publishing: publishing.refusal(),
-    deployments: deployments.refusal(),
-    settlements: settlements.refusal(),
-    trading: trading.refusal(),
+    deployments: services()?.deployments.refusal(),
+    settlements: services()?.settlements.refusal(),
+    trading: services()?.trading.refusal(),
   });
-  return { clock, refusals, publishing, trading };
+  return { clock, refusals, publishing, services };
 }
 
 t.test('a gateway publishes nothing before its leader has read the chains', (t) => {
@@ -99,6 +99,13 @@ t.test('a gateway refuses what a service of its own would: where a chain is stal
   t.end();
 });
 
+t.test('a gateway whose leader has no wallet says so', (t) => {
+  const { publishing, services } = hearing(news(1, 1, { wallet: null }));
+  t.match(publishing.refusal(), { code: 'no_wallet' });
+  t.equal(services(), null);
+  t.end();
+});
+
 t.test('a request for quotes is refused as busy without a leader, and a fault of the leader is one here', async (t) => {
   const asked = (error: Error) => {
     const rfqs = remoteRfqs(() => Promise.reject(error));
@@ -112,9 +119,9 @@ t.test('a request for quotes is refused as busy without a leader, and a fault of
 
 /** Statuses, codes and texts of a fill and of a trade with a vault, at a gateway whose calls to the leader fail so. */
 async function payingWith(error: Error) {
-  const { publishing, trading } = hearing(news(1, 1, { wallet: WALLET }), () => Promise.reject(error));
+  const { publishing, services } = hearing(news(1, 1, { wallet: WALLET }), () => Promise.reject(error));
   const routes = tradingRoutes({
-    trading,
+    trading: () => services()?.trading ?? null,
     publishing,
     onPublished: () => undefined,
     readable: readableJson,

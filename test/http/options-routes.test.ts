@@ -42,7 +42,10 @@ t.test('the list is written with exact strikes, in the order in which it comes',
     instruments: () => [],
     whenDurable: () => null,
   };
-  const { status, text } = await ask(poolRoutes(pools, null, symbols, limits), requestOf('GET', '/pools'));
+  const { status, text } = await ask(
+    poolRoutes(pools, () => null, symbols, limits),
+    requestOf('GET', '/pools'),
+  );
   const same = '"base":"WETH","quote":"USDC","expiration":"29NOV30"';
   t.equal(status, 200);
   t.equal(
@@ -62,7 +65,7 @@ t.test('filters reach the index, the expiration as a moment', async (t) => {
     instruments: () => [],
     whenDurable: () => null,
   };
-  const routes = poolRoutes(pools, null, symbols, limits);
+  const routes = poolRoutes(pools, () => null, symbols, limits);
   await ask(routes, requestOf('GET', '/pools'));
   await ask(routes, requestOf('GET', '/pools?&base=WETH&&quote=USDC&expiration=29NOV30'));
   t.strictSame(filters, [{}, { base: 'WETH', quote: 'USDC', maturity: Date.UTC(2030, 10, 29, 8) / 1000 }]);
@@ -70,7 +73,7 @@ t.test('filters reach the index, the expiration as a moment', async (t) => {
 
 t.test('a symbol of the service that this chain lacks gives an empty list', async (t) => {
   const { status, text } = await ask(
-    poolRoutes(noPools, null, symbols, limits),
+    poolRoutes(noPools, () => null, symbols, limits),
     requestOf('GET', '/pools?base=testWETH'),
   );
   t.strictSame([status, text], [200, '[]']);
@@ -81,7 +84,7 @@ t.test('the list waits until what it tells is durable', async (t) => {
   const durable = new Promise<void>((resolve) => (commit = resolve));
   const routes = poolRoutes(
     { list: () => [], instruments: () => [], whenDurable: () => durable },
-    null,
+    () => null,
     symbols,
     limits,
   );
@@ -101,7 +104,7 @@ t.test('each option is answered in the list of what became of it, in the order o
     { type: 'EXISTED', poolAddress: ADDRESS },
     { type: 'CREATED', poolAddress: ADDRESS },
   ]);
-  const routes = poolRoutes(noPools, deployments, symbols, limits);
+  const routes = poolRoutes(noPools, () => deployments, symbols, limits);
   const { status, text } = await ask(routes, requestOf('POST', '/pools', options));
   t.equal(status, 200);
   t.strictSame(JSON.parse(text), {
@@ -128,7 +131,7 @@ t.test('a pool is named as the list names it, however its month was written', as
   ]);
   const posted = { ...option, expiration: '29nov30' };
   const { text } = await ask(
-    poolRoutes(noPools, deployments, symbols, limits),
+    poolRoutes(noPools, () => deployments, symbols, limits),
     requestOf('POST', '/pools', [posted, posted, posted]),
   );
   const pool = { ...option, poolAddress: ADDRESS };
@@ -137,7 +140,7 @@ t.test('a pool is named as the list names it, however its month was written', as
 
 t.test('nothing is deployed when one option of the request is malformed', async (t) => {
   const deployments = deploying([]);
-  const routes = poolRoutes(noPools, deployments, symbols, limits);
+  const routes = poolRoutes(noPools, () => deployments, symbols, limits);
   for (const bad of [{ ...option, type: 'p' }, { ...option, base: 'DOGE' }, { ...option, strike: 0 }, null]) {
     t.equal((await ask(routes, requestOf('POST', '/pools', [option, bad]))).status, 400);
   }
@@ -146,7 +149,7 @@ t.test('nothing is deployed when one option of the request is malformed', async 
 
 t.test('a strike is deployed as it was written, or refused; 17 digits of a double mean the double', async (t) => {
   const deployments = deploying([{ type: 'CREATED', poolAddress: ADDRESS }]);
-  const routes = poolRoutes(noPools, deployments, symbols, limits);
+  const routes = poolRoutes(noPools, () => deployments, symbols, limits);
   const double = JSON.stringify([option]).replace('1800', '1800.0999999999999');
   t.equal((await ask(routes, requestOf('POST', '/pools', double))).status, 200);
   t.equal(deployments.asked.pop()?.strike, 18_001n * 10n ** 17n);
@@ -177,7 +180,7 @@ t.test('a strike is deployed as it was written, or refused; 17 digits of a doubl
 
 t.test('a parameter is refused, and nothing is deployed: there is no dry run here', async (t) => {
   const deployments = deploying([{ type: 'CREATED', poolAddress: ADDRESS }]);
-  const routes = poolRoutes(noPools, deployments, symbols, limits);
+  const routes = poolRoutes(noPools, () => deployments, symbols, limits);
   for (const [query, first] of [
     ['dryRun=true', { params: { additionalProperty: 'dryRun' }, message: 'must NOT have additional properties' }],
     ['%zz', undefined],
@@ -192,7 +195,7 @@ t.test('a parameter is refused, and nothing is deployed: there is no dry run her
 });
 
 t.test('every unknown symbol is named, up to the limit of errors', async (t) => {
-  const routes = poolRoutes(noPools, deploying([]), symbols, limits);
+  const routes = poolRoutes(noPools, () => deploying([]), symbols, limits);
   const options = [option, { ...option, base: 'A', quote: 'B' }, { ...option, quote: 'C' }, { ...option, base: 'D' }];
   const { text } = await ask(routes, requestOf('POST', '/pools', options));
   const errors = JSON.parse(text) as { instancePath: string; keyword: string; message: string }[];
@@ -204,7 +207,7 @@ t.test('every unknown symbol is named, up to the limit of errors', async (t) => 
 });
 
 t.test('the list is filtered by the symbols of every deployment and by those of this one', async (t) => {
-  const routes = poolRoutes(noPools, null, ['WETH', 'TOK.1'], limits);
+  const routes = poolRoutes(noPools, () => null, ['WETH', 'TOK.1'], limits);
   for (const symbol of ['ARB', 'WETH', 'TOK.1']) {
     t.equal((await ask(routes, requestOf('GET', `/pools?base=${symbol}&quote=${symbol}`))).status, 200, symbol);
   }
@@ -219,14 +222,14 @@ t.test('POST /pools: a chain that does not answer is 503, to be tried again', as
     refusal: () => null,
     deploy: () => Promise.resolve({ type: 'CHAIN_UNREACHABLE' }),
   };
-  const routes = poolRoutes(noPools, deployments, symbols, limits);
+  const routes = poolRoutes(noPools, () => deployments, symbols, limits);
   const { status, headers, text } = await ask(routes, requestOf('POST', '/pools', [option]));
   t.strictSame([status, headers['retry-after'], text], [503, '1', '{"message":"The chain does not answer"}']);
 });
 
 t.test('nothing is deployed that could not be listed', async (t) => {
   const deployments = { ...deploying([]), refusal: () => 'STORAGE_FULL' };
-  const routes = poolRoutes(noPools, deployments, symbols, limits);
+  const routes = poolRoutes(noPools, () => deployments, symbols, limits);
   const { status, headers, text } = await ask(routes, requestOf('POST', '/pools', [option]));
   t.strictSame([status, headers['retry-after'], text], [503, '1', '{"message":"STORAGE_FULL"}']);
   t.strictSame(deployments.asked, []);
@@ -235,7 +238,7 @@ t.test('nothing is deployed that could not be listed', async (t) => {
 t.test('POST /pools: what nobody pays for now is refused, and says when to come again', (t) => {
   const routesOf = (refusal: GasRefusal) => {
     const deployments: PoolDeployments = { refusal: () => null, deploy: () => Promise.resolve(refusal) };
-    return poolRoutes(noPools, deployments, symbols, limits);
+    return poolRoutes(noPools, () => deployments, symbols, limits);
   };
   return tellsWhenToComeAgain(t, routesOf, '/pools', [option]);
 });
@@ -253,7 +256,7 @@ t.test('options come back as they were posted, in the order of the request', asy
   const options = [1, 2, 3].map((strike) => ({ ...settledOption, strike }));
   const settlements = answering([{ type: 'SETTLED' }, { type: 'FAILED', reason: 'why' }, { type: 'SETTLED' }]);
   const { status, text } = await ask(
-    [...settlementRoutes(settlements, settlementSymbols, settlementLimits)],
+    [...settlementRoutes(() => settlements, settlementSymbols, settlementLimits)],
     requestOf('POST', '/pool/settle', options),
   );
   t.equal(status, 200);
@@ -265,7 +268,7 @@ t.test('options come back as they were posted, in the order of the request', asy
 
 t.test('a thousand options are one request, one more is too many', async (t) => {
   const settlements = answering(Array.from({ length: 1000 }, () => ({ type: 'SETTLED' as const })));
-  const routes = [...settlementRoutes(settlements, settlementSymbols, settlementLimits)];
+  const routes = [...settlementRoutes(() => settlements, settlementSymbols, settlementLimits)];
   const many = (length: number) => Array.from({ length }, () => settledOption);
   t.equal((await ask(routes, requestOf('POST', '/pool/settle', many(1000)))).status, 200);
   const { status, text } = await ask(routes, requestOf('POST', '/pool/settle', many(1001)));
@@ -274,7 +277,7 @@ t.test('a thousand options are one request, one more is too many', async (t) => 
 });
 
 t.test('without a wallet the missing setting is named', async (t) => {
-  const routes = [...settlementRoutes(null, settlementSymbols, settlementLimits)];
+  const routes = [...settlementRoutes(() => null, settlementSymbols, settlementLimits)];
   const { status, text } = await ask(routes, requestOf('POST', '/pool/settle', [settledOption]));
   t.equal(status, 501);
   t.match(text, 'walletKey');
@@ -282,7 +285,7 @@ t.test('without a wallet the missing setting is named', async (t) => {
 
 t.test('POST /pool/settle: a chain that does not answer is 503, to be tried again', async (t) => {
   const settlements: Settlements = { ...answering([]), settle: () => Promise.resolve({ type: 'CHAIN_UNREACHABLE' }) };
-  const routes = [...settlementRoutes(settlements, settlementSymbols, settlementLimits)];
+  const routes = [...settlementRoutes(() => settlements, settlementSymbols, settlementLimits)];
   const { status, headers } = await ask(routes, requestOf('POST', '/pool/settle', [settledOption]));
   t.strictSame([status, headers['retry-after']], [503, '1']);
 });
@@ -291,7 +294,7 @@ t.test('nothing is settled that could not be written down before it is sent', as
   const settle = (): Promise<never> => Promise.reject(new Error('Nothing is to be settled'));
   const routes = [
     ...settlementRoutes(
-      { ...answering([]), refusal: () => 'STORAGE_FULL', settle },
+      () => ({ ...answering([]), refusal: () => 'STORAGE_FULL', settle }),
       settlementSymbols,
       settlementLimits,
     ),
@@ -305,7 +308,7 @@ t.test('a parameter is refused, and nothing is settled: there is no dry run here
     ...answering([]),
     settle: () => Promise.reject(new Error('Nothing is to be settled')),
   };
-  const routes = [...settlementRoutes(settlements, settlementSymbols, settlementLimits)];
+  const routes = [...settlementRoutes(() => settlements, settlementSymbols, settlementLimits)];
   const { status, text } = await ask(routes, requestOf('POST', '/pool/settle?dryRun=true', [settledOption]));
   t.equal(status, 400);
   t.match(JSON.parse(text), [
@@ -316,7 +319,7 @@ t.test('a parameter is refused, and nothing is settled: there is no dry run here
 t.test('POST /pool/settle: what nobody pays for now is refused, and says when to come again', (t) => {
   const routesOf = (refusal: GasRefusal) => [
     ...settlementRoutes(
-      { ...answering([]), settle: () => Promise.resolve(refusal) },
+      () => ({ ...answering([]), settle: () => Promise.resolve(refusal) }),
       settlementSymbols,
       settlementLimits,
     ),

@@ -26,7 +26,7 @@ t.test('numbers are written as the contracts have them, however many digits that
     fee: { units: 1n, decimals: 18 },
   });
   const { status, text } = await ask(
-    [vaultRoute(vaults, symbols, limits)],
+    [vaultRoute(() => vaults, symbols, limits)],
     requestOf('GET', `${QUERY}&strike=0.42&size=10.50`),
   );
   t.equal(status, 200);
@@ -56,7 +56,7 @@ t.test('each way to have no quote has its status and words', async (t) => {
   ];
   for (const [answer, status, message] of cases) {
     const got = await ask(
-      [vaultRoute(answering(answer), symbols, limits)],
+      [vaultRoute(() => answering(answer), symbols, limits)],
       requestOf('GET', `${QUERY}&strike=1&size=1`),
     );
     // What the client got wrong has its query beside it.
@@ -67,7 +67,10 @@ t.test('each way to have no quote has its status and words', async (t) => {
 });
 
 t.test('without a wallet the missing setting is named', async (t) => {
-  const { status, text } = await ask([vaultRoute(null, symbols, limits)], requestOf('GET', `${QUERY}&strike=1&size=1`));
+  const { status, text } = await ask(
+    [vaultRoute(() => null, symbols, limits)],
+    requestOf('GET', `${QUERY}&strike=1&size=1`),
+  );
   t.equal(status, 501);
   t.match(text, 'walletKey');
 });
@@ -78,7 +81,7 @@ t.test('an unknown symbol is refused in the words of a pattern, before anything 
     for (const symbol of ['DOGE', 'weth', 'XzY', 'WETHUSDC']) {
       const query = `${QUERY}&strike=1&size=1`.replace(new RegExp(`${field}=\\w+`), `${field}=${symbol}`);
       for (const prices of [vaults, null]) {
-        const { status, text } = await ask([vaultRoute(prices, symbols, limits)], requestOf('GET', query));
+        const { status, text } = await ask([vaultRoute(() => prices, symbols, limits)], requestOf('GET', query));
         const message = 'must match pattern "^WETH$|^USDC$|^X\\.Y$"';
         t.match([status, JSON.parse(text)], [400, [{ keyword: 'pattern', instancePath: `/${field}`, message }]]);
       }
@@ -89,7 +92,7 @@ t.test('an unknown symbol is refused in the words of a pattern, before anything 
 
 t.test('a query that is not well encoded is refused', async (t) => {
   const { status, text } = await ask(
-    [vaultRoute(null, symbols, limits)],
+    [vaultRoute(() => null, symbols, limits)],
     requestOf('GET', `${QUERY}&strike=%zz&size=1`),
   );
   t.strictSame([status, text], [400, '{"message":"The query has a malformed percent-encoding"}']);
