@@ -92,6 +92,20 @@ export function staleness({ health, follower }: ChainsView, nowMs: number): stri
   return first ?? second ?? (follower.caughtUp ? null : UNREAD);
 }
 
+/** Why the service is not ready for clients; empty when it is. */
+export function reasonsNotReady(core: Pick<Core, 'chains' | 'refusal'>): string[] {
+  const { health, follower } = core.chains;
+  const { settlement, stream } = health;
+  const refusal = core.refusal();
+  const reasons = [
+    ...(follower.caughtUp ? [] : [UNREAD]),
+    ...[settlement, stream].flatMap((chain) => chain.stale() ?? []),
+    ...(refusal === null ? [] : [`the log takes nothing: ${refusal}`]),
+  ];
+  // A failure that the next try cures is no reason of its own.
+  return reasons.length === 0 ? [] : [...reasons, ...[settlement, stream].flatMap(({ failure }) => failure ?? [])];
+}
+
 /** Since the start of the process. */
 export const UNREAD = 'the chains have not been read to their heads yet';
 

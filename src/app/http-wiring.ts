@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto';
 import type { Logger } from 'pino';
 import { asyncApi, type ChannelDoc } from '../api-docs/asyncapi.js';
 import { Examples } from '../api-docs/examples.js';
@@ -8,27 +7,12 @@ import { docsPage, socketsPage } from '../api-docs/page.js';
 import { authDocs, optionDocs, orderbookDocs, statusDocs, tradingDocs } from '../api-docs/routes.js';
 import { socketDocs } from '../api-docs/sockets.js';
 import type { KeyStore } from '../auth/key-store.js';
-import type { TakerAccess } from '../auth/taker-access.js';
 import type { Limits } from '../config/limits.js';
-import type { Engine } from '../engine/engine.js';
-import type { Hex } from '../engine/quote.js';
 import type { Clock, Random } from '../engine/ports.js';
-import {
-  eventsRoute,
-  type PastEvents,
-  type TickersQueries,
-  type TickerValuations,
-  tickersRoute,
-} from '../http/feed-routes.js';
-import { type BookQueries, orderbookRoutes } from '../http/orderbook-routes.js';
-import { type ConnectionTimers, protectionRoutes } from '../http/protection-routes.js';
-import { publishRoute } from '../http/publish-route.js';
-import { AnswerHeaders, type LargeAnswerRunner, refuse, unavailable } from '../http/responses.js';
+import { AnswerHeaders, refuse, unavailable } from '../http/responses.js';
 import { socketCalls } from '../http/socket-calls.js';
 import { createRouter, type RequestObserver, type Route, methodLabel, routePath } from '../http/router.js';
-import { type ApiDocuments, docsRoutes, type PageOptions, pageRoutes } from '../http/static-routes.js';
-import { statusRoutes } from '../http/status-routes.js';
-import { withdrawalRoutes } from '../http/withdrawal-routes.js';
+import type { ApiDocuments } from '../http/static-routes.js';
 import { measuredSockets } from '../metrics/instrument.js';
 import type { Metrics } from '../metrics/metrics.js';
 import type { BodyFault, NetHandler, NetOptions, NetRequestHead, NetResponse, SocketHandlers } from '../net/net.js';
@@ -36,53 +20,32 @@ import { type OpenedServer, openServer } from '../net/open-server.js';
 import type { Quotas } from '../quota/rate-limits.js';
 import type { UnknownKeyGuard } from '../quota/unknown-key-guard.js';
 import { PACKAGE_VERSION } from '../system/package-version.js';
-import { yieldToEventLoop } from '../system/timers.js';
 import { onChain } from '../wire/primitives.js';
-import type { QuoteJson } from '../wire/quote-json.js';
 import { READABLE_SUBPROTOCOL, SUBPROTOCOLS } from '../ws/session.js';
-import { type ChainsView, type Core, staleness, UNREAD } from './core.js';
+import { type Core, reasonsNotReady, staleness } from './core.js';
 import { Listeners } from './listeners.js';
-import type { PostTraces } from './post-traces.js';
 import { TroubleLog } from './trouble-log.js';
 import type { ServiceOptions } from './service-options.js';
 
-export interface HttpWiringOptions {
-  readonly chainId: string;
-  /** Those with a token on the settlement chain. */
-  readonly symbols: readonly string[];
-  /** As GET /oracles/iv takes them. */
-  readonly vaultBases: readonly string[];
-  readonly engine: Engine;
+export interface ServedRoutes {
+  /** Everything that is served over HTTP: what the documents must tell of. */
+  readonly routes: readonly Route[];
+  /** Those that sockets alone may call. */
+  readonly socketOnly: readonly Route[];
+}
+
+export interface HttpWiringOptions extends ServedRoutes {
   readonly core: Core;
-  /** Timers that run while a connection is open. */
-  readonly connections: ConnectionTimers;
   readonly keys: KeyStore;
-  readonly takers: TakerAccess;
   readonly quotas: Quotas;
   readonly watch: RequestObserver;
   readonly unknownKeys: UnknownKeyGuard;
-  readonly quoteJson: QuoteJson;
-  /** The same with the names of options. */
-  readonly namedQuoteJson: QuoteJson;
-  readonly pastEvents: PastEvents;
-  /** The deployed pool of an option; null: none has the name. */
-  readonly poolNamed: (instrument: string) => Hex | null;
-  readonly tickers: TickersQueries;
-  readonly valuations: TickerValuations;
-  readonly largeAnswers: LargeAnswerRunner;
-  readonly serviceRoutes: readonly Route[];
-  readonly page: PageOptions;
   readonly corsOrigins: readonly string[];
-  /** Absent: no request is traced. */
-  readonly traces?: PostTraces;
-  readonly clock: Clock;
   readonly limits: Limits;
 }
 
 export interface HttpWiring {
   readonly handler: NetHandler;
-  /** Everything that is served: what the documents must tell of. */
-  readonly routes: readonly Pick<Route, 'method' | 'path' | 'needsKey'>[];
   /** Calls over sockets. */
   readonly calls: ReturnType<typeof socketCalls>;
   /** Result of GET /ready. */
@@ -94,75 +57,15 @@ export interface HttpWiring {
   readonly bodyBytes: (method: string, path: string) => number;
 }
 
-/** The book as routes read it. */
-export function bookQueries(engine: Engine, records: Pick<Core['records'], 'whenDurable'>): BookQueries {
-  return {
-    cover: engine.cover.bind(engine),
-    privateQuotes: engine.privateQuotes.bind(engine),
-    orders: engine.orders.bind(engine),
-    candidates: engine.candidateCount.bind(engine),
-    whenDurable: () => records.whenDurable(),
-    index: () => engine.index,
-  };
-}
-
-/** Puts the routes together and gives each its port. */
+/** Puts the router over the routes. */
 export function createHttp(options: HttpWiringOptions): HttpWiring {
-  const { chainId, engine, core, keys, takers, quotas, unknownKeys, watch, quoteJson, clock, limits } = options;
-  const { chains, records } = core;
-  const book = bookQueries(engine, records);
-  const turn = (): Promise<void> => yieldToEventLoop(clock);
+  const { routes, socketOnly, core, keys, quotas, unknownKeys, watch, limits } = options;
+  const { chains } = core;
   const answerHeaders = new AnswerHeaders({
     allowOrigin: allowedOrigin(options.corsOrigins),
     // Asked for with every request, and next to always there is nothing to say.
     staleness: (nowMs) => staleness(chains, nowMs),
   });
-  const protecting = protectionRoutes({
-    protections: core.protections,
-    connections: options.connections,
-    state: engine.protections,
-    whenDurable: () => records.whenDurable(),
-    takers: options.takers,
-    chainId,
-    limits,
-  });
-  const publishing = publishRoute(core.publishing, quoteJson, chainId, limits, turn);
-  const routes = [
-    ...orderbookRoutes({
-      book,
-      quoteJson,
-      namedQuoteJson: options.namedQuoteJson,
-      chainId,
-      limits,
-      digest: sha256Tag,
-      answers: options.largeAnswers,
-      past: core.past,
-      takers,
-    }),
-    eventsRoute(options.pastEvents, options.poolNamed, chainId, limits, options.largeAnswers, takers),
-    options.traces?.route(publishing) ?? publishing,
-    ...withdrawalRoutes(
-      core.withdrawals,
-      {
-        ordersOf: (provider) => engine.ordersOf(provider),
-        whenDurable: () => records.whenDurable(),
-        quoteJson,
-        answers: options.largeAnswers,
-        takers,
-      },
-      chainId,
-      limits,
-    ),
-    ...protecting.routes,
-    tickersRoute(options.tickers, options.valuations, chainId, limits, {
-      past: core.past,
-      answers: options.largeAnswers,
-    }),
-    ...options.serviceRoutes,
-    ...statusRoutes(reasonsNotReady),
-    ...docsRoutes(apiDocuments(limits, options)),
-    ...pageRoutes(options.page),
-  ];
   const paths = new Set(routes.map(({ path }) => path));
   const router = createRouter(routes, {
     answerHeaders,
@@ -181,11 +84,10 @@ export function createHttp(options: HttpWiringOptions): HttpWiring {
     maxQueryBytes: limits.queryBytes,
   });
   return {
-    routes,
-    calls: socketCalls([...routes, ...protecting.socketOnly]),
+    calls: socketCalls([...routes, ...socketOnly]),
     handler: router.handle,
     refuseHead: (request) => router.refuseHead(request),
-    isReady: () => reasonsNotReady().length === 0,
+    isReady: () => reasonsNotReady(core).length === 0,
     refuseBody,
     bodyBytes: bodyLimits(routes, limits),
   };
@@ -199,30 +101,6 @@ export function createHttp(options: HttpWiringOptions): HttpWiring {
     watch.answered({ requestId, method: methodLabel(request.method), path, route, status: answer.status, tookMs: 0 });
     return answerHeaders.addTo(request, answer, watch.nowMs(), requestId, []);
   }
-
-  function reasonsNotReady(): string[] {
-    const refusal = core.refusal();
-    const reasons = [
-      ...(chains.follower.caughtUp ? [] : [UNREAD]),
-      ...staleReasons(chains),
-      ...(refusal === null ? [] : [`the log takes nothing: ${refusal}`]),
-    ];
-    // A failure that the next try cures is no reason of its own.
-    return reasons.length === 0 ? [] : [...reasons, ...failures(chains)];
-  }
-}
-
-/** The one-shot `hash` takes half the time of `createHash(...).update(text).digest()`. */
-function sha256Tag(text: string): string {
-  return hash('sha256', text, 'base64url');
-}
-
-function staleReasons({ health }: ChainsView): string[] {
-  return [health.settlement, health.stream].flatMap((chain) => chain.stale() ?? []);
-}
-
-function failures({ health }: ChainsView): string[] {
-  return [health.settlement, health.stream].flatMap(({ failure }) => failure ?? []);
 }
 
 function refusedBody(fault: BodyFault, request: NetRequestHead): NetResponse {

@@ -2,9 +2,8 @@ import type { Logger } from 'pino';
 import type { ChainReader } from '../chain/contracts/chain-reader.js';
 import { isChainFailure } from '../chain/contracts/contract-errors.js';
 import type { Profile } from '../chain/contracts/deployments.js';
-import { basesOfVaults } from '../chain/contracts/vault-names.js';
 import { AccountBalances, longSupplies } from '../chain/options/account-balances.js';
-import { type ChainSeconds, type OptionSeries, PoolListing } from '../chain/options/option-series.js';
+import { type ChainSeconds, type OptionSeries } from '../chain/options/option-series.js';
 import type { Oracles } from '../chain/options/oracles.js';
 import { PoolIndexWait, PoolDeployer } from '../chain/options/pool-deployer.js';
 import { Settler } from '../chain/options/settler.js';
@@ -17,16 +16,11 @@ import { ZERO_ADDRESS } from '../engine/quote.js';
 import type { Clock, Journal } from '../engine/ports.js';
 import type { EngineTime, Sequencer } from '../engine/sequencer.js';
 import type { KeyValueStore } from '../persistence/disk/disk.js';
-import { type OperatorTrading, tradingRoutes } from '../http/trading-routes.js';
-import type { QuotePublishing } from '../http/publish-route.js';
-import { accountRoutes } from '../http/account-routes.js';
-import { poolRoutes, settlementRoutes } from '../http/options-routes.js';
+import { type OperatorTrading } from '../http/trading-routes.js';
 import type { TickerValuations } from '../http/feed-routes.js';
 import { OpenInterest } from '../market/open-interest.js';
 import { Valuations } from '../market/valuation.js';
-import { oracleRoutes, type OracleRouteParts } from '../http/oracle-routes.js';
-import type { Caller, Route } from '../http/router.js';
-import { rfqMessageRoutes, vaultRoute } from '../http/vault-routes.js';
+import type { Caller } from '../http/router.js';
 import type { QuoteSignature } from '../auth/quote-signature.js';
 import { CollateralApprovals } from '../trading/approvals.js';
 import { OrderTrading } from '../trading/order-trading.js';
@@ -34,7 +28,6 @@ import { QuoteSigning } from '../trading/quote-signing.js';
 import { Turns } from '../trading/turns.js';
 import { VaultTrading } from '../trading/vault-trading.js';
 import { parseDecimal } from '../wire/primitives.js';
-import type { ReadableJson } from '../wire/readable.js';
 import { TokenCaps } from '../quota/token-caps.js';
 import type { OperatorAccount } from '../chain/wallet/open-wallets.js';
 import {
@@ -49,7 +42,7 @@ import {
   GasReservation,
 } from '../quota/gas-budget.js';
 import type { OperatorCaps } from '../quota/operator-caps.js';
-import { chainSeconds, type ChainsView, type CommittedRecords, type Core, type OptionServices } from './core.js';
+import { chainSeconds, type Core, type OptionServices } from './core.js';
 import { briefly, TroubleLog } from './trouble-log.js';
 import type { Chains } from './chains.js';
 import type { ServiceOptions } from './service-options.js';
@@ -75,82 +68,6 @@ export interface OptionServicesOptions {
   readonly accounts: Pick<AccountBalances, 'forget'>;
   readonly limits: Limits;
   readonly logger: Logger;
-}
-
-/** Parts that the routes for options need beside the services. */
-export interface OptionRouteParts {
-  readonly profile: Profile;
-  readonly series: OptionSeries;
-  readonly readable: ReadableJson;
-  readonly oracles: Oracles;
-  readonly engine: Pick<Engine, 'pools'>;
-  readonly records: Pick<CommittedRecords, 'whenDurable'>;
-  readonly time: Core['time'];
-  readonly accounts: Core['accounts'];
-  readonly operatorAddress: Core['operatorAddress'];
-  readonly chains: Pick<ChainsView, 'health'>;
-  readonly publishing: QuotePublishing;
-  readonly services: Core['optionServices'];
-  readonly limits: Limits;
-  readonly logger: Pick<Logger, 'info'>;
-}
-
-/** Puts together the routes for options by their symbols: pools, vault quotes, settlement. */
-export function createOptionRoutes(parts: OptionRouteParts): Route[] {
-  const { profile, series, engine, records, time, chains, accounts, operatorAddress, services, limits } = parts;
-  const chainId = String(profile.settlement.chainId);
-  const listing = new PoolListing(() => engine.pools(), series, time.nowSeconds, limits.poolListingSeconds);
-  const pools = {
-    list: listing.list.bind(listing),
-    instruments: () => listing.instruments(),
-    whenDurable: () => records.whenDurable(),
-  };
-  const { symbols } = series;
-  return [
-    ...poolRoutes(pools, () => services()?.deployments ?? null, symbols, limits),
-    vaultRoute(() => services()?.vaults ?? null, symbols, limits),
-    ...settlementRoutes(() => services()?.settlements ?? null, symbols, limits),
-    ...oracleRoutes({ ...oracleParts(parts), limits }),
-    ...tradingRoutes({
-      trading: () => services()?.trading ?? null,
-      publishing: parts.publishing,
-      onPublished: ({ id }, txHash) =>
-        parts.logger.info(
-          { keyId: id, route: 'POST /orderbook/quotes', txHash, succeeded: true },
-          'operator wallet used',
-        ),
-      readable: parts.readable,
-      symbols,
-      limits,
-    }),
-    ...accountRoutes({ accounts, operator: operatorAddress, chainId, limits }),
-    ...rfqMessageRoutes({
-      symbols,
-      chainId,
-      operator: operatorAddress,
-      nowSeconds: chainSeconds(chains, time),
-      poolKey: (option, maturity) => series.poolKey(option, maturity),
-      limits,
-    }),
-  ];
-}
-
-/** Parts that the routes of strikes, maturities and oracles need. */
-function oracleParts({ profile, series, oracles, chains, time }: OptionRouteParts): Omit<OracleRouteParts, 'limits'> {
-  const { symbols } = series;
-  return {
-    oracles: {
-      dollarPrices: (asked) => oracles.dollarPrices(asked),
-      volatilities(symbol, ...option) {
-        const token = series.token(symbol);
-        if (token === undefined) throw new Error(`There is no token ${symbol} on this chain`);
-        return oracles.volatilities(token.address, ...option);
-      },
-    },
-    symbols,
-    vaultBases: basesOfVaults(profile.vaults, symbols),
-    nowSeconds: chainSeconds(chains, time),
-  };
 }
 
 /** As the chain says, on a budget that all who need it share. */

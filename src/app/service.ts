@@ -1,12 +1,8 @@
 import { Keccak256 } from '../auth/keccak256.js';
 import type { ProofStore } from '../auth/proof-store.js';
 import { TakerAccess } from '../auth/taker-access.js';
-import { basesOfVaults } from '../chain/contracts/vault-names.js';
 import { OptionSeries, PoolNames } from '../chain/options/option-series.js';
-import { Oracles } from '../chain/options/oracles.js';
-import type { Hex } from '../engine/quote.js';
 import { eventsBefore } from '../feed/event-history.js';
-import { EventPages } from '../feed/event-pages.js';
 import type { Feed } from '../feed/feed.js';
 import { TopicIndex } from '../feed/topic-index.js';
 import { FollowedInterest } from '../market/open-interest.js';
@@ -26,13 +22,13 @@ import { Gateway } from '../ws/gateway.js';
 import { PlainPublisher, plainForm, readableForm } from '../ws/publisher.js';
 import type { Core } from './core.js';
 import { countPastFills, knownPool, openFeed } from './engine-ports.js';
-import { createHttp, type HttpWiring, openNetwork, openRequestWatch } from './http-wiring.js';
+import { createHttp, openNetwork, type ServedRoutes, openRequestWatch } from './http-wiring.js';
 import { openLocalCore } from './local-core.js';
 import { chainsJson, measuredOptions, measuredPublish, measureEngine, timeFanOut } from './metrics-wiring.js';
 import { OpenConnections } from './open-connections.js';
-import { openInterestOf, openValuations } from './options-wiring.js';
+import { openInterestOf } from './options-wiring.js';
 import type { ServiceOptions } from './service-options.js';
-import { openServiceRoutes } from './service-routes.js';
+import { openRoutes } from './routes.js';
 import { openSignIn } from './sign-in-wiring.js';
 
 export interface Service {
@@ -41,7 +37,7 @@ export interface Service {
   readonly containerPort: number | null;
   readonly backend: string;
   readonly library: NetServer['library'];
-  readonly routes: HttpWiring['routes'];
+  readonly routes: ServedRoutes['routes'];
   /** Resolves when both chains have been read to their heads. */
   readonly ready: Promise<void>;
   /** Other quotas from now on; sockets beyond them are closed. */
@@ -70,10 +66,10 @@ export async function startService(given: ServiceOptions): Promise<Service> {
 
   const quoteJson = new QuoteJson(chainId, limits.writtenQuotes);
   const series = new OptionSeries(profile);
-  const namedQuoteJson = new QuoteJson(chainId, limits.writtenQuotes, (pool) => series.instrument(pool));
-  const { nowSeconds } = core.time;
-  const readableJson = new ReadableJson({ optionOf: (poolKey) => series.optionOf(poolKey), nowSeconds });
-  const oracles = new Oracles(core.settlement, profile.contracts, series);
+  const readableJson = new ReadableJson({
+    optionOf: (poolKey) => series.optionOf(poolKey),
+    nowSeconds: core.time.nowSeconds,
+  });
   const keccak = new Keccak256();
   const topics = { plain: new TopicIndex(chainId), readable: new TopicIndex(chainId, 'readable ') };
   const feed = openFeed(options, {
@@ -87,61 +83,34 @@ export async function startService(given: ServiceOptions): Promise<Service> {
     },
   });
   const poolNames = new PoolNames(() => engine.pools(), series);
-  const poolNamed = (instrument: string): Hex | null => poolNames.addressOf(instrument);
   const turns = new TurnBudget(clock, limits.slicesPerTurn);
   const unknownKeys = new UnknownKeyGuard(limits, clock);
   const takers = new TakerAccess(options.privacy ?? 'open', () => core.operatorAddress());
   const { proofs, signIns } = openSignIn(options, core);
   const connections = new OpenConnections(core.protections, clock, logFault);
-  const largeAnswers = new LargeAnswers(quotas, turns, clock);
   const { trades, recorder } = openTrades(options);
   const interest = openInterestOf(core.settlement, clock, limits);
   const followedInterest = new FollowedInterest({ interest, feed, clock, limits, onFault: logFault });
-  const http = createHttp({
-    ...options,
-    chainId,
-    symbols: series.symbols,
-    vaultBases: [...basesOfVaults(options.profile.vaults, series.symbols).keys()],
+  const served = openRoutes({
+    options,
     core,
-    connections,
+    feed,
+    chainId,
+    series,
+    poolNames,
+    quoteJson,
+    readableJson,
     takers,
+    signIns,
     quotas,
     unknownKeys,
-    watch: openRequestWatch(logger, clock, random, metrics, limits.troubleCalmMs),
-    quoteJson,
-    namedQuoteJson,
-    page: {
-      files: [],
-      localKey: null,
-      localRpcUrl: null,
-      ...options.page,
-      chainId,
-      privacy: takers.privacy,
-      router: profile.contracts.erc20Router.address,
-    },
-    serviceRoutes: openServiceRoutes({
-      options,
-      core,
-      feed,
-      chainId,
-      series,
-      oracles,
-      poolNames,
-      quoteJson,
-      readableJson,
-      takers,
-      signIns,
-      unknownKeys,
-      quotas,
-      largeAnswers,
-      trades,
-    }),
-    tickers: feed,
-    valuations: openValuations(options, core.time, series, oracles, interest),
-    pastEvents: new EventPages(feed, limits),
-    poolNamed,
-    largeAnswers,
+    connections,
+    answers: new LargeAnswers(quotas, turns, clock),
+    trades,
+    interest,
   });
+  const watch = openRequestWatch(logger, clock, random, metrics, limits.troubleCalmMs);
+  const http = createHttp({ ...options, ...served, core, quotas, watch, unknownKeys });
   const carryOutCall = metrics === null ? http.calls : measuredCalls(http.calls, clock, metrics);
   const gateway = new Gateway({
     chainId,
@@ -156,7 +125,7 @@ export async function startService(given: ServiceOptions): Promise<Service> {
     quotas,
     turns,
     rfqs: core.rfqs,
-    poolNamed,
+    poolNamed: (instrument) => poolNames.addressOf(instrument),
     carryOutCall,
     clock,
     corsOrigins: options.corsOrigins,
@@ -199,7 +168,7 @@ export async function startService(given: ServiceOptions): Promise<Service> {
   const background = startBackground({ options, core, proofs, trades, recorder, feed, start, onFault: logFault });
   followedInterest.start();
   const { backend, library } = server;
-  return { port, containerPort, backend, library, routes: http.routes, ready, adoptQuotas, stop };
+  return { port, containerPort, backend, library, routes: served.routes, ready, adoptQuotas, stop };
 
   function adoptQuotas(table: QuotaTable): void {
     quotas.adopt(table);
