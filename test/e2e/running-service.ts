@@ -4,7 +4,7 @@ import path from 'node:path';
 import pino, { type Logger } from 'pino';
 import { rpcOptions } from '../../src/app/chain-wiring.js';
 import { openDataDirectory } from '../../src/app/data-directory.js';
-import { LogEvents } from '../../src/app/log-event-history.js';
+import { LogEvents } from '../../src/past/log-event-history.js';
 import { PAGE_DIRECTORY, readPageFiles } from '../../src/app/page-files.js';
 import { endpointTroubles } from '../../src/app/trouble-log.js';
 import type { PostTraces } from '../../src/app/post-traces.js';

@@ -1,10 +1,14 @@
-import type { Limits } from '../config/limits.js';
 import type { CancelTimer, Clock } from '../engine/ports.js';
 import type { EventHistory, PastEventsPage, TimedEvent } from '../feed/event-history.js';
 import type { LogHistory } from '../persistence/log/log-history.js';
 
 /** Of pages that are kept, and of those that are read or wait for it. */
-type LogReadLimits = Pick<Limits, 'logPages' | 'logPageMs' | 'logReads'>;
+interface LogReadLimits {
+  readonly logPages: number;
+  /** After the last page was read, all are forgotten. */
+  readonly logPageMs: number;
+  readonly logReads: number;
+}
 
 /** Request of a reader of the log. */
 interface LogPageKey {

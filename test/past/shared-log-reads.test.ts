@@ -1,5 +1,5 @@
 import t from 'tap';
-import { LogEvents } from '../../src/app/log-event-history.js';
+import { LogEvents } from '../../src/past/log-event-history.js';
 import { limits } from '../../src/config/limits.js';
 import type { PastEventsPage } from '../../src/feed/event-history.js';
 import { LogHistory } from '../../src/persistence/log/log-history.js';
