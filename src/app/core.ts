@@ -3,7 +3,7 @@ import type { ChainReader } from '../chain/contracts/chain-reader.js';
 import type { ChainHealth } from '../chain/follow/chain-health.js';
 import type { ChainSeconds } from '../chain/options/option-series.js';
 import type { ChainRole } from '../engine/command.js';
-import type { JournalRecord } from '../engine/ports.js';
+import type { Clock, JournalRecord } from '../engine/ports.js';
 import type { EngineTime } from '../engine/sequencer.js';
 import type { QuotePublishing } from '../http/publish-route.js';
 import type { AccountQueries } from '../http/account-routes.js';
@@ -17,6 +17,7 @@ import type { VaultPrices } from '../http/vault-routes.js';
 import type { ReplicaView } from '../http/router.js';
 import type { QuoteProtections } from '../http/protection-routes.js';
 import type { QuoteWithdrawals } from '../http/withdrawal-routes.js';
+import type { Heartbeat } from '../wire/feed-messages.js';
 import type { Chains } from './chains.js';
 
 /** A source of committed records. */
@@ -115,4 +116,20 @@ export function chainSeconds(
   { nowSeconds }: Pick<EngineTime, 'nowSeconds'>,
 ): ChainSeconds {
   return () => (health.settlement.status().head === null ? null : nowSeconds());
+}
+
+/**
+ * Both chains for a heartbeat: the newest block of each, how old it is by this machine's clock, why it is stale, and up
+ * to which block the book has its events.
+ */
+export function chainsJson(chains: Pick<ChainsView, 'health' | 'readTo'>, clock: Clock): Heartbeat['chains'] {
+  const of = (role: ChainRole): Heartbeat['chains']['stream'] => {
+    const { head, stale } = chains.health[role].status();
+    const readTo = chains.readTo(role)?.blockNumber ?? null;
+    if (head === null) return { block: null, lateMs: null, stale, readTo };
+    const { number: blockNumber, hash: blockHash, timestamp } = head;
+    const lateMs = Math.max(0, Math.round(clock.wallMs()) - timestamp * 1000);
+    return { block: { blockNumber, blockHash, timestamp }, lateMs, stale, readTo };
+  };
+  return { settlement: of('settlement'), stream: of('stream') };
 }

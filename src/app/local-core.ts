@@ -1,4 +1,5 @@
 import { privateKeyToAddress } from 'viem/accounts';
+import { unlessChainFails } from '../chain/contracts/contract-errors.js';
 import type { Profile } from '../chain/contracts/deployments.js';
 import { OptionSeries } from '../chain/options/option-series.js';
 import type { IntentLog } from '../chain/wallet/intent-log.js';
@@ -6,21 +7,23 @@ import type { OperatorAccount } from '../chain/wallet/open-wallets.js';
 import type { Settings } from '../config/setting-table.js';
 import { walletTerms } from '../config/wallet-key.js';
 import { ExpiryTimer } from '../engine/expiry-timer.js';
-import type { Hex } from '../engine/quote.js';
+import type { Hex, PoolKey } from '../engine/quote.js';
 import { EngineTime, Sequencer } from '../engine/sequencer.js';
+import type { PastThread } from '../past/past-thread.js';
+import type { PastQueries } from '../past/questions.js';
 import { GasBudget } from '../quota/gas-budget.js';
 import { OperatorCaps } from '../quota/operator-caps.js';
 import { RfqDesk } from '../rfq/rfq-desk.js';
 import type { Quotas } from '../quota/rate-limits.js';
 import { StoppableClock } from '../system/stoppable-clock.js';
 import { openFollowedChains, watchHeads } from './chain-wiring.js';
-import { openIntake, openSignatures, pastQueries, rfqPorts } from './engine-ports.js';
+import { openIntake, openSignatures } from './publishing-wiring.js';
 import { openAccountQueries, openOptionServices, readsForClients } from './options-wiring.js';
 import { QuoteProtection } from './quote-protection.js';
 import { quotePublishing } from './quote-publishing.js';
 import { quoteWithdrawals } from './quote-withdrawals.js';
 import type { Chains } from './chains.js';
-import { type Core, staleness } from './core.js';
+import { type Core, type CoreRfqs, staleness } from './core.js';
 import { measuredPublishing } from './metrics-wiring.js';
 import type { CoreOptions } from './service-options.js';
 
@@ -132,6 +135,39 @@ export async function openLocalCore(
       expiry?.stop();
       protections.stop();
       await journal.flush();
+    },
+  };
+}
+
+/** Ports that requests for quotes need of the chains and the engine. */
+export function rfqPorts(
+  { pools }: Pick<Chains, 'pools'>,
+  desk: Pick<RfqDesk, 'publish' | 'open' | 'cancel'>,
+): CoreRfqs {
+  return {
+    async poolAddressOf(poolKey: PoolKey) {
+      const found = await unlessChainFails(() => pools.resolve([poolKey]), null);
+      return found === null ? 'UNAVAILABLE' : (found[0]?.poolAddress ?? 'IMPOSSIBLE');
+    },
+    publish: (rfq, owner) => desk.publish(rfq, owner),
+    open: (request) => desk.open(request),
+    cancel: (owner, id) => desk.cancel(owner, id),
+  };
+}
+
+/**
+ * Answers from the log what is durable. An answer waits for what is applied when it is asked for: a gateway may show an
+ * event a moment before this process has it back from the cluster's log.
+ */
+export function pastQueries(
+  past: Pick<PastThread, 'ask'>,
+  sequencer: Pick<Sequencer, 'whenDurable' | 'handedIndex'>,
+  time: Pick<EngineTime, 'nowMs'>,
+): PastQueries {
+  return {
+    async ask(request) {
+      await sequencer.whenDurable();
+      return past.ask({ ...request, throughIndex: sequencer.handedIndex, nowMs: time.nowMs() });
     },
   };
 }

@@ -1,4 +1,3 @@
-import type { ChainRole } from '../engine/command.js';
 import type { Engine } from '../engine/engine.js';
 import type { Clock } from '../engine/ports.js';
 import type { Publish } from '../feed/topics.js';
@@ -6,7 +5,6 @@ import { fillGauges, measuredJournal, measuredRpc } from '../metrics/instrument.
 import type { Metrics } from '../metrics/metrics.js';
 import type { QuotePublishing } from '../http/publish-route.js';
 import type { LogStorage } from '../persistence/recovery/log-backup.js';
-import type { Heartbeat } from '../wire/feed-messages.js';
 import type { ChainsView, CommittedRecords } from './core.js';
 import type { ServiceOptions } from './service-options.js';
 
@@ -126,20 +124,4 @@ export function measuredPublish(publish: Publish, metrics: Metrics | null): Publ
     publishedBytes.inc(message.length);
     publish(topic, message, isBinary);
   };
-}
-
-/**
- * Both chains for a heartbeat: the newest block of each, how old it is by this machine's clock, why it is stale, and up
- * to which block the book has its events.
- */
-export function chainsJson(chains: Pick<ChainsView, 'health' | 'readTo'>, clock: Clock): Heartbeat['chains'] {
-  const of = (role: ChainRole): Heartbeat['chains']['stream'] => {
-    const { head, stale } = chains.health[role].status();
-    const readTo = chains.readTo(role)?.blockNumber ?? null;
-    if (head === null) return { block: null, lateMs: null, stale, readTo };
-    const { number: blockNumber, hash: blockHash, timestamp } = head;
-    const lateMs = Math.max(0, Math.round(clock.wallMs()) - timestamp * 1000);
-    return { block: { blockNumber, blockHash, timestamp }, lateMs, stale, readTo };
-  };
-  return { settlement: of('settlement'), stream: of('stream') };
 }

@@ -5,7 +5,6 @@ import { basesOfVaults } from '../chain/contracts/vault-names.js';
 import { FillPlans } from '../chain/options/fill-plans.js';
 import { type OptionSeries, PoolListing, type PoolNames } from '../chain/options/option-series.js';
 import { Oracles } from '../chain/options/oracles.js';
-import type { Engine } from '../engine/engine.js';
 import type { Hex } from '../engine/quote.js';
 import { EventPages } from '../feed/event-pages.js';
 import type { Feed } from '../feed/feed.js';
@@ -17,7 +16,7 @@ import { bookProofRoute, quoteHistoryRoute } from '../http/history-route.js';
 import { marketRoutes } from '../http/market-routes.js';
 import { poolRoutes, settlementRoutes } from '../http/options-routes.js';
 import { type OracleQueries, oracleRoutes } from '../http/oracle-routes.js';
-import { type BookQueries, orderbookRoutes } from '../http/orderbook-routes.js';
+import { orderbookRoutes } from '../http/orderbook-routes.js';
 import { type ConnectionTimers, protectionRoutes } from '../http/protection-routes.js';
 import { publishRoute } from '../http/publish-route.js';
 import { readableOrdersRoutes } from '../http/readable-orders-routes.js';
@@ -36,8 +35,9 @@ import type { UnknownKeyGuard } from '../quota/unknown-key-guard.js';
 import { yieldToEventLoop } from '../system/timers.js';
 import { QuoteJson } from '../wire/quote-json.js';
 import type { ReadableJson } from '../wire/readable.js';
+import { bookQueries, knownPool } from './book-views.js';
 import { chainSeconds, type Core, reasonsNotReady } from './core.js';
-import { coverQueries, knownPool } from './engine-ports.js';
+import { coverQueries } from './feed-wiring.js';
 import { apiDocuments, type ServedRoutes } from './http-wiring.js';
 import { openValuations } from './options-wiring.js';
 import type { ServiceOptions } from './service-options.js';
@@ -201,18 +201,6 @@ export function openRoutes(parts: RouteParts): ServedRoutes {
     }),
   ];
   return { routes, socketOnly: protecting.socketOnly };
-}
-
-/** The book as routes read it. */
-export function bookQueries(engine: Engine, records: Pick<Core['records'], 'whenDurable'>): BookQueries {
-  return {
-    cover: engine.cover.bind(engine),
-    privateQuotes: engine.privateQuotes.bind(engine),
-    orders: engine.orders.bind(engine),
-    candidates: engine.candidateCount.bind(engine),
-    whenDurable: () => records.whenDurable(),
-    index: () => engine.index,
-  };
 }
 
 function oracleQueries(oracles: Oracles, series: OptionSeries): OracleQueries {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { bookQueries } from '../../src/app/routes.js';
+import { bookQueries } from '../../src/app/book-views.js';
 import { TakerAccess } from '../../src/auth/taker-access.js';
 import type { Engine } from '../../src/engine/engine.js';
 import { orderbookRoutes } from '../../src/http/orderbook-routes.js';

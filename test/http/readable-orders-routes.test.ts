@@ -1,5 +1,5 @@
 import t from 'tap';
-import { bookQueries } from '../../src/app/routes.js';
+import { bookQueries } from '../../src/app/book-views.js';
 import { type Privacy, TakerAccess } from '../../src/auth/taker-access.js';
 import { arbitrum } from '../../src/chain/contracts/deployments.js';
 import { OptionSeries } from '../../src/chain/options/option-series.js';

@@ -1,5 +1,5 @@
 import { openChains } from '../../src/app/chain-wiring.js';
-import { followedBook } from '../../src/app/engine-ports.js';
+import { followedBook } from '../../src/app/book-views.js';
 import { QuoteDigest, QuoteSignature } from '../../src/auth/quote-signature.js';
 import { loadSecp256k1 } from '../../src/auth/secp256k1.js';
 import { InlineSignatureChecks } from '../../src/auth/signature-pool.js';

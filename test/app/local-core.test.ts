@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import t from 'tap';
-import { pastQueries, rfqPorts } from '../../src/app/engine-ports.js';
+import { pastQueries, rfqPorts } from '../../src/app/local-core.js';
 import { RpcUnreachable } from '../../src/chain/rpc/rpc-errors.js';
 import type { Pool } from '../../src/engine/quote.js';
 import { RfqDesk, type RfqDeskParts } from '../../src/rfq/rfq-desk.js';
