@@ -125,19 +125,27 @@ const DOCS_POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** The documents of the API, for programs and for people, without a key. */
+/**
+ * The documents of the API, for programs and for people, without a key. Their bodies are bytes: of a text, each answer
+ * that waits for its reader would hold a copy.
+ */
 export function docsRoutes({ openApi, asyncApi, page, socketsPage, llms }: ApiDocuments): Route[] {
   const headers = { 'content-security-policy': DOCS_POLICY, 'x-content-type-options': 'nosniff' };
   const html = (body: string): NetResponse => {
-    return { status: 200, headers: { ...headers, 'content-type': 'text/html; charset=utf-8' }, body };
+    return { status: 200, headers: { ...headers, 'content-type': 'text/html; charset=utf-8' }, body: bytes(body) };
   };
-  const text = { status: 200, headers: { ...headers, 'content-type': 'text/plain; charset=utf-8' }, body: llms };
+  const text = { status: 200, headers: { ...headers, 'content-type': 'text/plain; charset=utf-8' }, body: bytes(llms) };
   const [all, sockets] = [html(page), html(socketsPage)];
+  const [openApiJson, asyncApiJson] = [json(bytes(openApi)), json(bytes(asyncApi))];
   return [
-    { method: 'GET', path: '/openapi.json', needsKey: false, handle: () => json(openApi) },
-    { method: 'GET', path: '/asyncapi.json', needsKey: false, handle: () => json(asyncApi) },
+    { method: 'GET', path: '/openapi.json', needsKey: false, handle: () => openApiJson },
+    { method: 'GET', path: '/asyncapi.json', needsKey: false, handle: () => asyncApiJson },
     { method: 'GET', path: '/docs', needsKey: false, handle: () => all },
     { method: 'GET', path: '/docs/sockets', needsKey: false, handle: () => sockets },
     { method: 'GET', path: '/llms.txt', needsKey: false, handle: () => text },
   ];
+}
+
+function bytes(text: string): Uint8Array {
+  return Buffer.from(text);
 }

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { type PageFile, pageRoutes } from '../../src/http/static-routes.js';
+import { docsRoutes, type PageFile, pageRoutes } from '../../src/http/static-routes.js';
 import type { RequestHeader } from '../../src/net/net.js';
 import { ask, requestOf } from './ask-route.js';
 
@@ -92,4 +92,19 @@ t.test('nobody else is given it', async (t) => {
 t.test('without a local set-up there is no key to give', async (t) => {
   const { text } = await ask(remote, { ...requestOf('GET', '/page.json'), header: () => '127.0.0.1' });
   t.strictSame(JSON.parse(text), NO_KEY);
+});
+
+t.test('all answers with a document of the API share its bytes', async (t) => {
+  const texts = { openApi: '{"a":1}', asyncApi: '{"b":2}', page: '<p>', socketsPage: '<q>', llms: 'é' };
+  const documents = docsRoutes(texts);
+  const bodies = documents.map(async ({ path }) => {
+    const [first, second] = [
+      await ask(documents, requestOf('GET', path)),
+      await ask(documents, requestOf('GET', path)),
+    ];
+    t.ok(first.body instanceof Uint8Array);
+    t.equal(first.body, second.body, path);
+    return Buffer.from(first.body as Uint8Array).toString();
+  });
+  t.strictSame(new Set(await Promise.all(bodies)), new Set(Object.values(texts)));
 });

@@ -21,7 +21,7 @@ const SUBSCRIBE = 1;
 
 /** A header has one or two kilobytes, with many validators some more. */
 const MESSAGE_BYTES = 64 << 10;
-/** What a node may send between two pings: a thousand headers, and a small message counts as if it had these bytes. */
+/** Most bytes between two pings: those of a thousand headers; a small message counts as `LEAST_BYTES`. */
 const BYTES_BETWEEN_PINGS = 2 << 20;
 const LEAST_BYTES = 512;
 /** Failed connections in a row that one that sent more counts for: the pause before the next is among the longest. */
