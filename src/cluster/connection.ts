@@ -60,8 +60,8 @@ export interface ClusterOptions {
   readonly password?: string;
   /** Seed of an nkey, in place of user and password. */
   readonly nkeySeed?: string;
-  /** CA certificates in PEM, and a client's certificate and key; absent: as the URLs and the servers say. */
-  readonly tls?: { readonly ca?: string; readonly cert?: string; readonly key?: string };
+  /** CA certificates in PEM; absent: as the URLs and the servers say. */
+  readonly tls?: { readonly ca?: string };
   /** For development: one replica, and servers that do not sync, are accepted. */
   readonly unsafe: boolean;
   /** Deadline of each call. */

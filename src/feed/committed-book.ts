@@ -75,13 +75,9 @@ export class CommittedBook {
   }
 
   /**
-   * The quotes that one part of a filter lets through: those for that taker (zero address: public), or for everyone.
+   * The quotes that one part of a filter lets through: those for that taker (zero address: public), or for everyone. And
+   * the result of `sum`, in the same reading of the book.
    */
-  select(filter: Filter, taker: Hex | '*'): HeldQuote[] {
-    return this.take(filter, taker).held;
-  }
-
-  /** The results of `select` and `sum`, in one reading of the book. */
   take(filter: Filter, taker: Hex | '*'): { readonly held: HeldQuote[]; readonly sum: bigint } {
     const held: HeldQuote[] = [];
     let sum = 0n;
@@ -93,7 +89,7 @@ export class CommittedBook {
     return { held, sum };
   }
 
-  /** The sum of what `select` gives. */
+  /** The sum of the quotes that `take` gives. */
   sum(filter: Filter, taker: Hex | '*'): bigint {
     let sum = 0n;
     for (const order of this.#selected(filter, taker)) sum = addTerm(sum, this.#termOf(order));
@@ -105,7 +101,7 @@ export class CommittedBook {
     return order.term;
   }
 
-  /** How many quotes `select` and `sum` read for a filter. */
+  /** How many quotes `take` and `sum` read for a filter. */
   candidates({ poolAddress, narrowing: { provider } }: Filter): number {
     if (poolAddress !== null) return this.book.pool(poolAddress)?.orders.size ?? 0;
     return provider !== null ? (this.book.provider(provider)?.size ?? 0) : this.#orders.size;

@@ -28,7 +28,7 @@ for (const [what, filter, whose, numbers] of cases) {
   t.test(`quotes ${what} are selected, and their hash is of the same ones`, async (t) => {
     const hash = new BookHash(keccak256);
     const book = new CommittedBook(orders, hash);
-    const selected = book.select(filterOf(filter), whose).map(({ quote }) => quote.salt);
+    const selected = book.take(filterOf(filter), whose).held.map(({ quote }) => quote.salt);
     t.strictSame(selected.sort(), numbers);
     const sum = numbers.reduce((sum, n) => addTerm(sum, hash.quoteTerm(quoteId(n), 10n)), 0n);
     t.equal(book.sum(filterOf(filter), whose), sum);
@@ -40,7 +40,7 @@ t.test('a quote is in the book to its last unit, and no longer', async (t) => {
   const book = new CommittedBook([order], new BookHash(keccak256));
   const left = (fillableSize: bigint) => {
     book.apply(eventOf({ type: 'QUOTE_FILLED', order, fillableSize, size: 1n, valid: true }));
-    return book.select(filterOf({}), '*').map((held) => held.fillableSize);
+    return book.take(filterOf({}), '*').held.map((held) => held.fillableSize);
   };
   t.strictSame(left(1n), [1n]);
   t.strictSame(left(0n), []);
@@ -50,9 +50,9 @@ t.test('a quote is in the book to its last unit, and no longer', async (t) => {
 t.test('quotes that were selected stay as they were, and are shared until they change', async (t) => {
   const order = orderOf({ n: 1 });
   const book = new CommittedBook([order], new BookHash(keccak256));
-  const [before] = book.select(filterOf({}), '*');
-  t.equal(book.select(filterOf({}), '*')[0], before);
+  const [before] = book.take(filterOf({}), '*').held;
+  t.equal(book.take(filterOf({}), '*').held[0], before);
   book.apply(eventOf({ type: 'QUOTE_FILLED', order, fillableSize: 1n, size: 1n, valid: true }));
   t.equal(before?.fillableSize, 10n);
-  t.strictSame(book.select(filterOf({}), '*'), [{ quote: order.quote, fillableSize: 1n }]);
+  t.strictSame(book.take(filterOf({}), '*').held, [{ quote: order.quote, fillableSize: 1n }]);
 });

@@ -8,7 +8,7 @@ const everything = { poolAddress: null, side: null, taker: null, narrowing: { pr
 
 /** All that a reader may ask of what the events add up to. */
 function shownBy(feed: Feed) {
-  const held = feed.book.select(everything, '*').map(({ quote, fillableSize }) => [quote.quoteId, fillableSize]);
+  const held = feed.book.take(everything, '*').held.map(({ quote, fillableSize }) => [quote.quoteId, fillableSize]);
   return { held, sum: feed.book.sum(everything, '*'), tickers: [...feed.tickersJson()] };
 }
 

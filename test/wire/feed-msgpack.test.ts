@@ -151,7 +151,7 @@ t.test(
           }
         }
         const all = { poolAddress: null, side: null, taker: '*' as const, narrowing: { provider: null, minSize: 0n } };
-        const held = fixture.feed.book.select(all, '*');
+        const held = fixture.feed.book.take(all, '*').held;
         const head = {
           key: `quotes:${chainId}:*:*:*`,
           seq: 9,

@@ -2,13 +2,14 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { createInterface } from 'node:readline';
 
+const STATE_INTERVAL_SECONDS = 5;
+
 export interface AnvilOptions {
   readonly chainId: number;
   /** 0 picks a free one. */
   readonly port?: number;
-  /** The chain is loaded from this file if it exists, and saved to it at every interval and at the end. */
+  /** The chain is loaded from this file if it exists, and saved to it every `STATE_INTERVAL_SECONDS` and at the end. */
   readonly stateFile?: string;
-  readonly stateIntervalSeconds?: number;
   /** Another binary than the package's. */
   readonly anvilPath?: string;
   /** More of anvil's own arguments. */
@@ -66,7 +67,7 @@ function anvilArguments(options: AnvilOptions): string[] {
   // Transactions are mined in the order in which they came.
   args.push('--order', 'fifo');
   if (options.stateFile !== undefined) {
-    args.push('--state', options.stateFile, '--state-interval', `${options.stateIntervalSeconds ?? 5}`);
+    args.push('--state', options.stateFile, '--state-interval', `${STATE_INTERVAL_SECONDS}`);
   }
   return [...args, ...(options.extraArgs ?? [])];
 }
