@@ -98,6 +98,13 @@ t.test('servers that take no messages of the size of a group are refused', async
   await t.rejects(openLogStream(cluster), { code: 'UNSAFE', message });
 });
 
+t.test('a group that is larger than a message may be is refused with the size that it needs', async (t) => {
+  const stream = await openLogStream(await connectTo(t, await natsServers(t, { servers: 1 }), { unsafe: true }));
+  const bytes = 9 << 20;
+  const message = `a group of ${bytes} bytes is more than the NATS servers take: set max_payload to ${bytes + 1_024} or more`;
+  await t.rejects(stream.appendGroup(group(1, 'x'.repeat(bytes)), 1, 0), { code: 'UNSAFE', message });
+});
+
 t.test('committed messages come as they are committed', async (t) => {
   const stream = await openStream(t);
   const heard: StreamMessage[] = [];
