@@ -164,6 +164,16 @@ t.test('a taker without means is refused before anything is sent', async (t) => 
   t.equal(await nonce(), before + 2, 'an approval and the transfer');
 });
 
+t.test('what a pool is asked before it is deployed says that there is no contract', async (t) => {
+  const poolAddress = `0x${'12'.repeat(20)}` as const;
+  const { poolKey } = quoted(market.pool('testWETH', 2000n, true));
+  const taker = trader(connect(t));
+  const noContract = { name: 'NoContractError', message: new RegExp(poolAddress) };
+  await t.rejects(taker.plan({ poolAddress, poolKey }, buy(ONE)), noContract);
+  await t.rejects(taker.exercise({ poolAddress }), noContract);
+  await t.rejects(taker.settle({ poolAddress }), noContract);
+});
+
 t.test('a quote that is gone is listed as failed, and the others are filled', async (t) => {
   const client = connect(t);
   const pool = market.pool('WBTC', 30_000n, true);

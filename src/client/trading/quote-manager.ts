@@ -1,4 +1,4 @@
-import { BaseError, ContractFunctionZeroDataError, type Hex, zeroAddress } from 'viem';
+import { type Hex, zeroAddress } from 'viem';
 import { getBlock, readContract } from 'viem/actions';
 import type { OrderbookQuote, PoolKeyJson, PostedQuoteJson } from '../../wire/orderbook.js';
 import type { SideText } from '../../wire/primitives.js';
@@ -14,6 +14,7 @@ import { PostingBudget } from './posting-budget.js';
 import type { Offer, SentQuote } from './quote-ledger.js';
 import { type DeskOptions, QuotingDesk, type QuoteTarget } from './quoting-desk.js';
 import type { Trader } from './trader.js';
+import { lacksContract } from './transactions.js';
 
 export interface QuoteManagerOptions extends Partial<DeskOptions> {
   readonly client: Pick<BaseOrderbookClient, 'rest' | 'followQuotes' | 'followRfqs' | 'signQuote'>;
@@ -467,8 +468,8 @@ function max(a: bigint, b: bigint): bigint {
   return a > b ? a : b;
 }
 
-/** Nobody fills a quote before its pool is deployed: there is no contract then, and no data in its answer. */
+/** A quote cannot be filled before its pool is deployed. */
 function noneWhereNotDeployed(error: unknown): bigint {
-  if (error instanceof BaseError && error.walk((cause) => cause instanceof ContractFunctionZeroDataError)) return 0n;
+  if (lacksContract(error)) return 0n;
   throw error;
 }

@@ -5,7 +5,14 @@ import type { BaseOrderbookClient, QuotesFilter } from '../orderbook-client.js';
 import { type ClientClock, systemClock } from '../ports.js';
 import type { QuotedPool } from '../sign-quote.js';
 import { collateralTokenAbi, LONG_ID, SHORT_ID, tradedPoolAbi } from './abi.js';
-import { ContractRefusedError, NotEnoughMeansError, NothingHeldError, NotShownError, RevertedError } from './errors.js';
+import {
+  ContractRefusedError,
+  NoContractError,
+  NotEnoughMeansError,
+  NothingHeldError,
+  NotShownError,
+  RevertedError,
+} from './errors.js';
 import { FeedWatch } from './feed-watch.js';
 import {
   type FailedFill,
@@ -15,7 +22,7 @@ import {
   type FillResult,
 } from './fill-outcome.js';
 import { type FillPlan, type FillTerms, ONE, planFill, type PlannedFill } from './fill-plan.js';
-import { type Call, type TradingWallet, type Transaction, Transactions } from './transactions.js';
+import { type Call, lacksContract, type TradingWallet, type Transaction, Transactions } from './transactions.js';
 
 export interface TraderOptions {
   readonly client: Pick<BaseOrderbookClient, 'rest' | 'followEvents' | 'followQuotes' | 'onHeartbeat'>;
@@ -308,7 +315,11 @@ export class Trader {
   }
 
   async #read<T>(call: Call): Promise<T> {
-    return (await readContract(this.#options.wallet, call)) as T;
+    try {
+      return (await readContract(this.#options.wallet, call)) as T;
+    } catch (error) {
+      throw lacksContract(error) ? new NoContractError(call.address) : error;
+    }
   }
 }
 

@@ -5,6 +5,7 @@ import {
   type Chain,
   type Client,
   ContractFunctionRevertedError,
+  ContractFunctionZeroDataError,
   type Hex,
   HttpRequestError,
   keccak256,
@@ -128,6 +129,11 @@ export class Transactions {
       await new Promise<void>((resolve) => this.clock.after(pollMs, resolve));
     }
   }
+}
+
+/** An address without code answers every call without data. */
+export function lacksContract(error: unknown): boolean {
+  return error instanceof BaseError && error.walk((cause) => cause instanceof ContractFunctionZeroDataError) !== null;
 }
 
 /** The node may have taken the request. */
