@@ -9,7 +9,7 @@ import t from 'tap';
 /** Folders whose files share processes: loading what they import takes longer than most of their tests. */
 const TOGETHER = [
   ...['api-docs', 'app', 'auth', 'chain', 'cli', 'client', 'config', 'e2e', 'engine', 'feed', 'http', 'market'],
-  ...['metrics', 'net', 'past', 'quota', 'rfq', 'system', 'trading', 'wire', 'ws'],
+  ...['metrics', 'net', 'past', 'protection', 'quota', 'rfq', 'system', 'trading', 'wire', 'ws'],
   ...['contracts', 'dev', 'follow', 'options', 'publish', 'rpc', 'wallet'].map((folder) => `chain/${folder}`),
   ...['codec', 'disk', 'format', 'log', 'recovery', 'snapshot'].map((folder) => `persistence/${folder}`),
   ...['client/trading', 'net/node'],

@@ -15,8 +15,8 @@ import type { PoolDeployments, Settlements } from '../http/options-routes.js';
 import type { OperatorTrading } from '../http/trading-routes.js';
 import type { VaultPrices } from '../http/vault-routes.js';
 import type { ReplicaView } from '../http/router.js';
-import type { QuoteProtections } from '../http/protection-routes.js';
-import type { QuoteWithdrawals } from '../http/withdrawal-routes.js';
+import type { QuoteProtections } from '../protection/quote-protection.js';
+import type { QuoteWithdrawals } from '../protection/quote-withdrawals.js';
 import type { Heartbeat } from '../wire/feed-messages.js';
 import type { Chains } from './chains.js';
 

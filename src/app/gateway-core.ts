@@ -11,7 +11,7 @@ import type { Clock } from '../engine/ports.js';
 import { EngineTime } from '../engine/sequencer.js';
 import { NO_PUBLISHING_WALLET, type QuotePublishing } from '../http/publish-route.js';
 import type { CountedKind, Quotas } from '../quota/rate-limits.js';
-import type { QuoteWithdrawals } from '../http/withdrawal-routes.js';
+import type { QuoteWithdrawals } from '../protection/quote-withdrawals.js';
 import { delayCode } from '../wire/error-codes.js';
 import { type ChainsView, type Core, type CoreRfqs, type OptionServices, staleness } from './core.js';
 import { answerMs, type LeaderCalls, receivedAnswer } from './leader-calls.js';

@@ -26,7 +26,7 @@ import { countPastFills, openFeed } from './feed-wiring.js';
 import { createHttp, openNetwork, type ServedRoutes, openRequestWatch } from './http-wiring.js';
 import { openLocalCore } from './local-core.js';
 import { measuredOptions, measuredPublish, measureEngine, timeFanOut } from './metrics-wiring.js';
-import { OpenConnections } from './open-connections.js';
+import { OpenConnections } from '../protection/open-connections.js';
 import { openInterestOf } from './options-wiring.js';
 import type { ServiceOptions } from './service-options.js';
 import { openRoutes } from './routes.js';

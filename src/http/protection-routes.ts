@@ -1,8 +1,9 @@
 import type { TakerAccess } from '../auth/taker-access.js';
-import type { FillBounds, TimerKind } from '../engine/command.js';
 import type { Authorization, FillLimit } from '../engine/protections.js';
 import type { Hex } from '../engine/quote.js';
 import type { NetRequest, NetResponse } from '../net/net.js';
+import type { ConnectionTimers } from '../protection/open-connections.js';
+import type { ProtectionResult, QuoteProtections } from '../protection/quote-protection.js';
 import { noPoolText } from '../wire/primitives.js';
 import {
   AuthorizationBody,
@@ -16,50 +17,10 @@ import {
   type TimerResult,
 } from '../wire/protections.js';
 import { type Form, type Formed, withBody, withQuery } from './checked-input.js';
+import { type ConsentFields, consentOf, consentRefused, partlySigned } from './consent.js';
 import { lower } from './parse.js';
-import {
-  type Consent,
-  type ConsentFields,
-  consentOf,
-  type ConsentRefusal,
-  consentRefused,
-  partlySigned,
-} from './provider-consent.js';
 import { json, notNow, refuse } from './responses.js';
 import type { Caller, Route, RouteHandler } from './router.js';
-
-/** A key's request on behalf of a provider. Addresses in lower case. `keyId`: the calling key's, unless stated below. */
-export type ProtectionRequest = { readonly provider: Hex; readonly keyId: string } & (
-  | { readonly type: 'AUTHORIZE'; readonly consent: Consent }
-  /** `keyId`: of the key to revoke. It is the calling key's if `consent` is null. */
-  | { readonly type: 'REVOKE'; readonly consent: Consent }
-  /** Sets the timer, and has it start again. */
-  | { readonly type: 'TIMER'; readonly kind: TimerKind; readonly seconds: number }
-  | {
-      readonly type: 'FILL_LIMIT';
-      readonly poolAddress: Hex;
-      /** Null: no limit any more. */
-      readonly bounds: FillBounds | null;
-      readonly consent: Consent;
-    }
-);
-
-export type ProtectionResult =
-  | { readonly type: 'DONE' }
-  | ConsentRefusal
-  | { readonly type: 'INVALID_SECONDS' | 'NO_POOL' | 'TOO_MANY' }
-  /** Nothing can be written now, in the words of the journal or of the cluster. */
-  | { readonly type: 'NOT_NOW'; readonly refusal: string };
-
-export interface QuoteProtections {
-  ask(request: ProtectionRequest): Promise<ProtectionResult>;
-}
-
-/** The calling key and a timer that runs while a connection of it is open. */
-export interface ConnectionTimers {
-  /** Renews the timer until `isGone`. 0 seconds: it no longer does, for any connection of the key. */
-  follow(keyId: string, provider: Hex, seconds: number, isGone: () => boolean): Promise<ProtectionResult>;
-}
 
 /** Authorizations and fill limits in force. */
 interface ProtectionState {

@@ -1,6 +1,12 @@
 import type { TakerAccess } from '../auth/taker-access.js';
 import type { Hex, Order } from '../engine/quote.js';
 import type { NetRequest, NetResponse } from '../net/net.js';
+import type {
+  QuoteWithdrawals,
+  WithdrawalDone,
+  WithdrawalRequest,
+  WithdrawalResult,
+} from '../protection/quote-withdrawals.js';
 import { rowsChargedForPassingOver } from '../system/paced-work.js';
 import { onChain } from '../wire/primitives.js';
 import type { QuoteJson } from '../wire/quote-json.js';
@@ -15,40 +21,10 @@ import {
   type WithdrawQuotesResult,
 } from '../wire/withdrawals.js';
 import { withBody, withQuery } from './checked-input.js';
+import { consentOf, consentRefused, partlySigned } from './consent.js';
 import { lower, lowerOrNull, pageLimit } from './parse.js';
-import { type Consent, consentOf, type ConsentRefusal, consentRefused, partlySigned } from './provider-consent.js';
 import { json, largeAnswer, type LargeAnswerRunner, notNow } from './responses.js';
 import type { Caller, Route } from './router.js';
-
-/** Addresses and ids in lower case. */
-export interface WithdrawalRequest {
-  readonly provider: Hex;
-  /** Or all that the book has of the provider, of one pool or of every; no signature names these. */
-  readonly quoteIds: readonly Hex[] | { readonly ofPool: Hex | null };
-  readonly consent: Consent;
-}
-
-/** `changed` are withdrawn, or shown again. `seq`: the last event, which the answer shows. */
-export interface WithdrawalDone {
-  readonly type: 'DONE';
-  readonly changed: readonly Hex[];
-  readonly unchanged: readonly Hex[];
-  readonly unknown: readonly Hex[];
-  readonly seq: number;
-  /** Where all were asked for: whether there are others than one request takes. */
-  readonly more?: boolean;
-}
-
-export type WithdrawalResult =
-  | WithdrawalDone
-  | ConsentRefusal
-  /** Nothing can be written now, in the words of the journal or of the cluster. */
-  | { readonly type: 'NOT_NOW'; readonly refusal: string };
-
-export interface QuoteWithdrawals {
-  withdraw(request: WithdrawalRequest): Promise<WithdrawalResult>;
-  restore(request: WithdrawalRequest): Promise<WithdrawalResult>;
-}
 
 export interface WithdrawalRouteLimits {
   readonly bodyParts: number;

@@ -1,8 +1,16 @@
 import type { QuoteSignature } from '../auth/quote-signature.js';
 import type { SignedNonce } from '../engine/command.js';
 import type { Engine } from '../engine/engine.js';
-import type { Hex } from '../engine/quote.js';
-import type { Consent, ConsentRefusal } from '../http/provider-consent.js';
+import type { Hex, Signature } from '../engine/quote.js';
+
+/** Why a key may set something for a provider: the provider signed it, or proved its address with the key, or neither. */
+export type Consent = (SignedNonce & { readonly signature: Signature }) | 'PROVEN' | null;
+
+/** Why a provider has not consented to what a key asks for it. */
+export type ConsentRefusal =
+  | { readonly type: 'NOT_AUTHORIZED' | 'EXPIRED' | 'TOO_FAR_AHEAD' | 'BAD_SIGNATURE' | 'NONCE_SPENT' }
+  /** The provider, or all of them, have signed with as many nonces as are kept. */
+  | { readonly type: 'TOO_MANY_NONCES'; readonly retryAfterMs: number };
 
 export interface ProviderConsentParts {
   readonly engine: Pick<Engine, 'isSpent' | 'spentNonces'>;

@@ -1,13 +1,39 @@
 import type { QuoteSignature } from '../auth/quote-signature.js';
 import { ProviderDigest } from '../auth/provider-signature.js';
-import type { Command, SignedNonce, TimerKind } from '../engine/command.js';
+import type { Command, FillBounds, SignedNonce, TimerKind } from '../engine/command.js';
 import type { Engine } from '../engine/engine.js';
 import type { CancelTimer, Clock } from '../engine/ports.js';
 import type { Hex } from '../engine/quote.js';
 import type { Sequencer } from '../engine/sequencer.js';
-import type { ProtectionRequest, ProtectionResult, QuoteProtections } from '../http/protection-routes.js';
 import { TurnBudget } from '../system/turn-budget.js';
-import { consentRefusal, signedNonce } from './provider-consent.js';
+import { type Consent, type ConsentRefusal, consentRefusal, signedNonce } from './provider-consent.js';
+
+/** A key's request on behalf of a provider. Addresses in lower case. `keyId`: the calling key's, unless stated below. */
+export type ProtectionRequest = { readonly provider: Hex; readonly keyId: string } & (
+  | { readonly type: 'AUTHORIZE'; readonly consent: Consent }
+  /** `keyId`: of the key to revoke. It is the calling key's if `consent` is null. */
+  | { readonly type: 'REVOKE'; readonly consent: Consent }
+  /** Sets the timer, and has it start again. */
+  | { readonly type: 'TIMER'; readonly kind: TimerKind; readonly seconds: number }
+  | {
+      readonly type: 'FILL_LIMIT';
+      readonly poolAddress: Hex;
+      /** Null: no limit any more. */
+      readonly bounds: FillBounds | null;
+      readonly consent: Consent;
+    }
+);
+
+export type ProtectionResult =
+  | { readonly type: 'DONE' }
+  | ConsentRefusal
+  | { readonly type: 'INVALID_SECONDS' | 'NO_POOL' | 'TOO_MANY' }
+  /** Nothing can be written now, in the words of the journal or of the cluster. */
+  | { readonly type: 'NOT_NOW'; readonly refusal: string };
+
+export interface QuoteProtections {
+  ask(request: ProtectionRequest): Promise<ProtectionResult>;
+}
 
 export interface QuoteProtectionParts {
   readonly engine: Pick<Engine, 'protections' | 'notWithdrawnOf' | 'isSpent' | 'spentNonces' | 'pool'>;

@@ -1,6 +1,6 @@
 import t from 'tap';
-import { OpenConnections } from '../../src/app/open-connections.js';
-import type { ProtectionRequest, QuoteProtections } from '../../src/http/protection-routes.js';
+import { OpenConnections } from '../../src/protection/open-connections.js';
+import type { ProtectionRequest, QuoteProtections } from '../../src/protection/quote-protection.js';
 import { afterMicrotasks } from '../../src/system/timers.js';
 import { MAKER } from '../engine/samples.js';
 import { authorized, KEY } from './protection-fixture.js';

@@ -1,20 +1,10 @@
 import type { TakerAccess } from '../auth/taker-access.js';
-import type { SignedNonce } from '../engine/command.js';
-import type { Signature } from '../engine/quote.js';
 import type { NetRequest, NetRequestHead, NetResponse } from '../net/net.js';
+import type { Consent, ConsentRefusal } from '../protection/provider-consent.js';
 import type { AuthorizationBody } from '../wire/protections.js';
 import { lower } from './parse.js';
 import { rateLimited, refuse } from './responses.js';
 import type { Caller } from './router.js';
-
-/** Why a key may set something for a provider: the provider signed it, or proved its address with the key, or neither. */
-export type Consent = (SignedNonce & { readonly signature: Signature }) | 'PROVEN' | null;
-
-/** Why a provider has not consented to what a key asks for it. */
-export type ConsentRefusal =
-  | { readonly type: 'NOT_AUTHORIZED' | 'EXPIRED' | 'TOO_FAR_AHEAD' | 'BAD_SIGNATURE' | 'NONCE_SPENT' }
-  /** The provider, or all of them, have signed with as many nonces as are kept. */
-  | { readonly type: 'TOO_MANY_NONCES'; readonly retryAfterMs: number };
 
 /** The fields of a body that come together with a signature of its provider. */
 export type ConsentFields = Partial<Pick<AuthorizationBody, 'nonce' | 'deadline' | 'signature'>>;

@@ -1,6 +1,12 @@
 import type { CancelTimer, Clock } from '../engine/ports.js';
 import type { Hex } from '../engine/quote.js';
-import type { ConnectionTimers, ProtectionResult, QuoteProtections } from '../http/protection-routes.js';
+import type { ProtectionResult, QuoteProtections } from './quote-protection.js';
+
+/** The calling key and a timer that runs while a connection of it is open. */
+export interface ConnectionTimers {
+  /** Renews the timer until `isGone`. 0 seconds: it no longer does, for any connection of the key. */
+  follow(keyId: string, provider: Hex, seconds: number, isGone: () => boolean): Promise<ProtectionResult>;
+}
 
 interface FollowedConnections {
   readonly keyId: string;

@@ -2,8 +2,43 @@ import { ProviderDigest, type WithdrawalType } from '../auth/provider-signature.
 import type { Engine } from '../engine/engine.js';
 import type { Hex } from '../engine/quote.js';
 import type { Sequencer } from '../engine/sequencer.js';
-import type { QuoteWithdrawals, WithdrawalRequest, WithdrawalResult } from '../http/withdrawal-routes.js';
-import { consentRefusal, type ProviderConsentParts, signedNonce } from './provider-consent.js';
+import {
+  type Consent,
+  type ConsentRefusal,
+  consentRefusal,
+  type ProviderConsentParts,
+  signedNonce,
+} from './provider-consent.js';
+
+/** Addresses and ids in lower case. */
+export interface WithdrawalRequest {
+  readonly provider: Hex;
+  /** Or all that the book has of the provider, of one pool or of every; no signature names these. */
+  readonly quoteIds: readonly Hex[] | { readonly ofPool: Hex | null };
+  readonly consent: Consent;
+}
+
+/** `changed` are withdrawn, or shown again. `seq`: the last event, which the answer shows. */
+export interface WithdrawalDone {
+  readonly type: 'DONE';
+  readonly changed: readonly Hex[];
+  readonly unchanged: readonly Hex[];
+  readonly unknown: readonly Hex[];
+  readonly seq: number;
+  /** Where all were asked for: whether there are others than one request takes. */
+  readonly more?: boolean;
+}
+
+export type WithdrawalResult =
+  | WithdrawalDone
+  | ConsentRefusal
+  /** Nothing can be written now, in the words of the journal or of the cluster. */
+  | { readonly type: 'NOT_NOW'; readonly refusal: string };
+
+export interface QuoteWithdrawals {
+  withdraw(request: WithdrawalRequest): Promise<WithdrawalResult>;
+  restore(request: WithdrawalRequest): Promise<WithdrawalResult>;
+}
 
 export interface QuoteWithdrawalsParts extends ProviderConsentParts {
   readonly engine: ProviderConsentParts['engine'] & Pick<Engine, 'get' | 'ordersOf' | 'withdrawal' | 'seq'>;

@@ -1,4 +1,4 @@
-import { QuoteProtection, type QuoteProtectionParts } from '../../src/app/quote-protection.js';
+import { QuoteProtection, type QuoteProtectionParts } from '../../src/protection/quote-protection.js';
 import { limits, type Limits } from '../../src/config/limits.js';
 import type { TimerKind } from '../../src/engine/command.js';
 import type { Engine } from '../../src/engine/engine.js';
