@@ -114,6 +114,7 @@ export function openRoutes(parts: RouteParts): ServedRoutes {
       { list: (filter) => listing.list(filter), instruments: () => listing.instruments(), whenDurable },
       () => services()?.deployments ?? null,
       symbols,
+      answers,
       limits,
     ),
     vaultRoute(() => services()?.vaults ?? null, symbols, limits),

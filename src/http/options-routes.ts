@@ -1,6 +1,7 @@
 import type { Hex, Pool } from '../engine/quote.js';
 import type { NetRequest, NetResponse } from '../net/net.js';
 import type { GasRefusal } from '../quota/gas-budget.js';
+import { type PacedWork, UNPACED } from '../system/paced-work.js';
 import { parseExpiration } from '../wire/expiration.js';
 import {
   type DeployedItem,
@@ -18,7 +19,17 @@ import {
 } from '../wire/options.js';
 import { formatDecimal } from '../wire/primitives.js';
 import { withAmounts, withQuery } from './checked-input.js';
-import { BAD_EXPIRATION, chainUnreachable, gasRefused, json, notNow, noWallet, refuse } from './responses.js';
+import {
+  BAD_EXPIRATION,
+  chainUnreachable,
+  gasRefused,
+  json,
+  largeAnswer,
+  type LargeAnswerRunner,
+  notNow,
+  noWallet,
+  refuse,
+} from './responses.js';
 import type { Caller, Route } from './router.js';
 
 export interface PoolQueries {
@@ -46,6 +57,7 @@ export interface PoolDeployments {
 
 export interface PoolRouteLimits extends OptionsBodyLimits {
   readonly poolsPerRequest: number;
+  readonly rowsPerSlice: number;
 }
 
 /** GET /instruments, GET /pools and POST /pools. `symbols`: those with a token here. `deployments`: null while there is no wallet. */
@@ -53,22 +65,34 @@ export function poolRoutes(
   pools: PoolQueries,
   deployments: () => PoolDeployments | null,
   symbols: readonly string[],
+  answers: LargeAnswerRunner,
   limits: PoolRouteLimits,
 ): Route[] {
-  const list = withQuery(poolsQuery(symbols), { limits }, (request, _, { expiration, ...filter }) => {
+  async function listed<T>(
+    request: NetRequest,
+    caller: Caller,
+    items: readonly T[],
+    write: (item: T) => string,
+  ): Promise<NetResponse> {
+    const answer = async (work: PacedWork): Promise<NetResponse> => {
+      const text = `[${items.map(write).join(',')}]`;
+      work.charge(items.length, text.length);
+      await pools.whenDurable();
+      return json(text);
+    };
+    return items.length < limits.rowsPerSlice ? answer(UNPACED) : largeAnswer(answers, request, caller, answer);
+  }
+
+  const list = withQuery(poolsQuery(symbols), { limits }, (request, caller, { expiration, ...filter }) => {
     const maturity = expiration === undefined ? undefined : parseExpiration(expiration);
     if (maturity === null) return refuse(request, BAD_EXPIRATION, `Invalid expiration date: ${expiration ?? ''}`);
-    const listed = pools.list({ ...filter, ...(maturity !== undefined && { maturity }) });
-    const text = `[${listed.map((pool) => poolJson(pool, pool.poolAddress)).join(',')}]`;
-    const pending = pools.whenDurable();
-    return pending === null ? json(text) : pending.then(() => json(text));
+    const found = pools.list({ ...filter, ...(maturity !== undefined && { maturity }) });
+    return listed(request, caller, found, (pool) => poolJson(pool, pool.poolAddress));
   });
 
-  const listInstruments = withQuery(NoQuery, { limits }, () => {
-    const text = JSON.stringify(pools.instruments().map(instrumentJson));
-    const pending = pools.whenDurable();
-    return pending === null ? json(text) : pending.then(() => json(text));
-  });
+  const listInstruments = withQuery(NoQuery, { limits }, (request, caller) =>
+    listed(request, caller, pools.instruments(), (each) => JSON.stringify(instrumentJson(each))),
+  );
 
   const body = postPoolsBody(symbols, limits.poolsPerRequest);
   const deploy = withAmounts(body, { limits }, async (request, caller, options) => {

@@ -7,16 +7,23 @@ import {
   settlementRoutes,
   type Settlements,
 } from '../../src/http/options-routes.js';
+import type { LargeAnswerRunner } from '../../src/http/responses.js';
 import type { GasRefusal } from '../../src/quota/gas-budget.js';
+import type { PacedWork } from '../../src/system/paced-work.js';
 import { type DeployedItem, type OptionTerms, readAmount, type SettledItem } from '../../src/wire/options.js';
 import { formatDecimal, parseDecimal } from '../../src/wire/primitives.js';
+import { POOL } from '../engine/samples.js';
 import { ask, requestOf } from './ask-route.js';
 import { tellsWhenToComeAgain } from './gas-refusals.js';
 
-const limits = { bodyParts: 1_000, poolsPerRequest: 100, queryPairs: 10, schemaErrors: 3 };
+const limits = { bodyParts: 1_000, poolsPerRequest: 100, queryPairs: 10, rowsPerSlice: 2, schemaErrors: 3 };
 const symbols = ['WETH', 'USDC'];
 const option = { base: 'WETH', quote: 'USDC', expiration: '29NOV30', strike: 1800, type: 'C' };
 const ADDRESS = `0x${'ab'.repeat(20)}` as const;
+/** Of each large answer the rows that were charged. */
+const charged: number[] = [];
+const work: PacedWork = { turn: () => Promise.resolve(), charge: (rows) => charged.push(rows) };
+const answers: LargeAnswerRunner = { run: async (_, make) => make(work) };
 const noPools: PoolQueries = { list: () => [], instruments: () => [], whenDurable: () => null };
 
 /** Answers every option with the next item, and keeps what it was asked. */
@@ -43,7 +50,7 @@ t.test('the list is written with exact strikes, in the order in which it comes',
     whenDurable: () => null,
   };
   const { status, text } = await ask(
-    poolRoutes(pools, () => null, symbols, limits),
+    poolRoutes(pools, () => null, symbols, answers, limits),
     requestOf('GET', '/pools'),
   );
   const same = '"base":"WETH","quote":"USDC","expiration":"29NOV30"';
@@ -65,7 +72,7 @@ t.test('filters reach the index, the expiration as a moment', async (t) => {
     instruments: () => [],
     whenDurable: () => null,
   };
-  const routes = poolRoutes(pools, () => null, symbols, limits);
+  const routes = poolRoutes(pools, () => null, symbols, answers, limits);
   await ask(routes, requestOf('GET', '/pools'));
   await ask(routes, requestOf('GET', '/pools?&base=WETH&&quote=USDC&expiration=29NOV30'));
   t.strictSame(filters, [{}, { base: 'WETH', quote: 'USDC', maturity: Date.UTC(2030, 10, 29, 8) / 1000 }]);
@@ -73,10 +80,28 @@ t.test('filters reach the index, the expiration as a moment', async (t) => {
 
 t.test('a symbol of the service that this chain lacks gives an empty list', async (t) => {
   const { status, text } = await ask(
-    poolRoutes(noPools, () => null, symbols, limits),
+    poolRoutes(noPools, () => null, symbols, answers, limits),
     requestOf('GET', '/pools?base=testWETH'),
   );
   t.strictSame([status, text], [200, '[]']);
+});
+
+t.test('each pool of a list is charged as a row, and a list waits where the key has none left', async (t) => {
+  const pool = { ...option, type: 'C', strike: 1n, poolAddress: ADDRESS } as const;
+  const one = { instrument: 'WETH-USDC-29NOV30-1800-C', pool: POOL };
+  const pools: PoolQueries = { ...noPools, list: () => [pool, pool], instruments: () => [one, one] };
+  charged.length = 0;
+  await ask(
+    poolRoutes(pools, () => null, symbols, answers, limits),
+    requestOf('GET', '/pools'),
+  );
+  t.strictSame(charged, [2]);
+  const later: LargeAnswerRunner = { run: () => ({ retryAfterMs: 1_500 }) };
+  for (const path of ['/pools', '/instruments']) {
+    const routes = poolRoutes(pools, () => null, symbols, later, limits);
+    const { status, headers } = await ask(routes, requestOf('GET', path));
+    t.strictSame([status, headers['retry-after']], [429, '2'], path);
+  }
 });
 
 t.test('the list waits until what it tells is durable', async (t) => {
@@ -86,6 +111,7 @@ t.test('the list waits until what it tells is durable', async (t) => {
     { list: () => [], instruments: () => [], whenDurable: () => durable },
     () => null,
     symbols,
+    answers,
     limits,
   );
   let answered = false;
@@ -104,7 +130,7 @@ t.test('each option is answered in the list of what became of it, in the order o
     { type: 'EXISTED', poolAddress: ADDRESS },
     { type: 'CREATED', poolAddress: ADDRESS },
   ]);
-  const routes = poolRoutes(noPools, () => deployments, symbols, limits);
+  const routes = poolRoutes(noPools, () => deployments, symbols, answers, limits);
   const { status, text } = await ask(routes, requestOf('POST', '/pools', options));
   t.equal(status, 200);
   t.strictSame(JSON.parse(text), {
@@ -131,7 +157,7 @@ t.test('a pool is named as the list names it, however its month was written', as
   ]);
   const posted = { ...option, expiration: '29nov30' };
   const { text } = await ask(
-    poolRoutes(noPools, () => deployments, symbols, limits),
+    poolRoutes(noPools, () => deployments, symbols, answers, limits),
     requestOf('POST', '/pools', [posted, posted, posted]),
   );
   const pool = { ...option, poolAddress: ADDRESS };
@@ -140,7 +166,7 @@ t.test('a pool is named as the list names it, however its month was written', as
 
 t.test('nothing is deployed when one option of the request is malformed', async (t) => {
   const deployments = deploying([]);
-  const routes = poolRoutes(noPools, () => deployments, symbols, limits);
+  const routes = poolRoutes(noPools, () => deployments, symbols, answers, limits);
   for (const bad of [{ ...option, type: 'p' }, { ...option, base: 'DOGE' }, { ...option, strike: 0 }, null]) {
     t.equal((await ask(routes, requestOf('POST', '/pools', [option, bad]))).status, 400);
   }
@@ -149,7 +175,7 @@ t.test('nothing is deployed when one option of the request is malformed', async 
 
 t.test('a strike is deployed as it was written, or refused; 17 digits of a double mean the double', async (t) => {
   const deployments = deploying([{ type: 'CREATED', poolAddress: ADDRESS }]);
-  const routes = poolRoutes(noPools, () => deployments, symbols, limits);
+  const routes = poolRoutes(noPools, () => deployments, symbols, answers, limits);
   const double = JSON.stringify([option]).replace('1800', '1800.0999999999999');
   t.equal((await ask(routes, requestOf('POST', '/pools', double))).status, 200);
   t.equal(deployments.asked.pop()?.strike, 18_001n * 10n ** 17n);
@@ -180,7 +206,7 @@ t.test('a strike is deployed as it was written, or refused; 17 digits of a doubl
 
 t.test('a parameter is refused, and nothing is deployed: there is no dry run here', async (t) => {
   const deployments = deploying([{ type: 'CREATED', poolAddress: ADDRESS }]);
-  const routes = poolRoutes(noPools, () => deployments, symbols, limits);
+  const routes = poolRoutes(noPools, () => deployments, symbols, answers, limits);
   for (const [query, first] of [
     ['dryRun=true', { params: { additionalProperty: 'dryRun' }, message: 'must NOT have additional properties' }],
     ['%zz', undefined],
@@ -195,7 +221,7 @@ t.test('a parameter is refused, and nothing is deployed: there is no dry run her
 });
 
 t.test('every unknown symbol is named, up to the limit of errors', async (t) => {
-  const routes = poolRoutes(noPools, () => deploying([]), symbols, limits);
+  const routes = poolRoutes(noPools, () => deploying([]), symbols, answers, limits);
   const options = [option, { ...option, base: 'A', quote: 'B' }, { ...option, quote: 'C' }, { ...option, base: 'D' }];
   const { text } = await ask(routes, requestOf('POST', '/pools', options));
   const errors = JSON.parse(text) as { instancePath: string; keyword: string; message: string }[];
@@ -207,7 +233,7 @@ t.test('every unknown symbol is named, up to the limit of errors', async (t) => 
 });
 
 t.test('the list is filtered by the symbols of every deployment and by those of this one', async (t) => {
-  const routes = poolRoutes(noPools, () => null, ['WETH', 'TOK.1'], limits);
+  const routes = poolRoutes(noPools, () => null, ['WETH', 'TOK.1'], answers, limits);
   for (const symbol of ['ARB', 'WETH', 'TOK.1']) {
     t.equal((await ask(routes, requestOf('GET', `/pools?base=${symbol}&quote=${symbol}`))).status, 200, symbol);
   }
@@ -222,14 +248,14 @@ t.test('POST /pools: a chain that does not answer is 503, to be tried again', as
     refusal: () => null,
     deploy: () => Promise.resolve({ type: 'CHAIN_UNREACHABLE' }),
   };
-  const routes = poolRoutes(noPools, () => deployments, symbols, limits);
+  const routes = poolRoutes(noPools, () => deployments, symbols, answers, limits);
   const { status, headers, text } = await ask(routes, requestOf('POST', '/pools', [option]));
   t.strictSame([status, headers['retry-after'], text], [503, '1', '{"message":"The chain does not answer"}']);
 });
 
 t.test('nothing is deployed that could not be listed', async (t) => {
   const deployments = { ...deploying([]), refusal: () => 'STORAGE_FULL' };
-  const routes = poolRoutes(noPools, () => deployments, symbols, limits);
+  const routes = poolRoutes(noPools, () => deployments, symbols, answers, limits);
   const { status, headers, text } = await ask(routes, requestOf('POST', '/pools', [option]));
   t.strictSame([status, headers['retry-after'], text], [503, '1', '{"message":"STORAGE_FULL"}']);
   t.strictSame(deployments.asked, []);
@@ -238,7 +264,7 @@ t.test('nothing is deployed that could not be listed', async (t) => {
 t.test('POST /pools: what nobody pays for now is refused, and says when to come again', (t) => {
   const routesOf = (refusal: GasRefusal) => {
     const deployments: PoolDeployments = { refusal: () => null, deploy: () => Promise.resolve(refusal) };
-    return poolRoutes(noPools, () => deployments, symbols, limits);
+    return poolRoutes(noPools, () => deployments, symbols, answers, limits);
   };
   return tellsWhenToComeAgain(t, routesOf, '/pools', [option]);
 });

@@ -1,6 +1,6 @@
 import { encodeEventTopics, encodeFunctionData } from 'viem';
 import type { Clock } from '../../engine/ports.js';
-import type { Hex, Pool } from '../../engine/quote.js';
+import { type Hex, type Pool, ZERO_ADDRESS } from '../../engine/quote.js';
 import { LruMap } from '../../system/lru-map.js';
 import type { ChainRead, OptionBalance, TokenBalance } from '../../wire/account.js';
 import { formatDecimal } from '../../wire/primitives.js';
@@ -106,9 +106,9 @@ export class AccountBalances {
 
   async #readOptions(wallet: Hex): Promise<HeldPosition[]> {
     const pools = await this.#pools.all();
-    const calls = pools.flatMap(({ pool: { poolAddress } }) =>
-      [SHORT, LONG].map((id) => positionCall(poolAddress, wallet, id)),
-    );
+    // Encoded once: that takes longer than all else here (measured, with a thousand pools).
+    const encoded = [SHORT, LONG].map((id) => positionCall(ZERO_ADDRESS, wallet, id).data);
+    const calls = pools.flatMap(({ pool: { poolAddress: to } }) => encoded.map((data) => ({ to, data })));
     const balances = (await this.reader.multicall(calls)).map(readUint);
     return pools.flatMap(({ pool, name }, i) => {
       const { poolAddress, poolKey } = pool;
