@@ -3,7 +3,6 @@ import type { KeyValueStore } from '../persistence/disk/disk.js';
 import type { Hex } from '../engine/quote.js';
 import type { QuotaHolder, TierQuotas } from './rate-limits.js';
 import { DayBudget, keptDay, readKeptDay, UsageStore } from './day-budget.js';
-import type { RouteCap } from './operator-caps.js';
 
 /** Gas of `OrderbookStream.add`, measured: a part for the transaction, and one for each quote in it. */
 const GAS_PER_TX = 21_800;
@@ -155,6 +154,14 @@ export interface CappedSender {
   readonly address: Hex;
   /** 0 if the wallet may spend; else the milliseconds until it may again. */
   waitMs(): number;
+}
+
+/** The cap of one route, for one request. */
+export interface RouteCap {
+  /** Reserves all this gas, or returns why not. */
+  take(gas: number): GasRefusal | null;
+  /** Charges the used gas of a reservation made at `takenMs`; it may exceed it. Durable when it resolves. */
+  settle(taken: number, used: number, takenMs: number): Promise<void>;
 }
 
 /** One request of a key with the scope operator. */

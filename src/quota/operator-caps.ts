@@ -1,6 +1,6 @@
 import type { KeyValueStore } from '../persistence/disk/disk.js';
 import { DayBudget, keptDay, readKeptDay, UsageStore } from './day-budget.js';
-import type { GasRefusal } from './gas-budget.js';
+import type { RouteCap } from './gas-budget.js';
 
 /** The name under which the days of the operator's routes are kept. */
 const KEPT_AS = 'operator gas';
@@ -15,14 +15,6 @@ export interface OperatorCapOptions {
   readonly nowMs: () => number;
   /** Stores what was used; null: kept in memory only. */
   readonly kept: KeyValueStore | null;
-}
-
-/** The cap of one route, for one request. */
-export interface RouteCap {
-  /** Reserves all this gas, or returns why not. */
-  take(gas: number): GasRefusal | null;
-  /** Charges the used gas of a reservation made at `takenMs`; it may exceed it. Durable when it resolves. */
-  settle(taken: number, used: number, takenMs: number): Promise<void>;
 }
 
 /**
