@@ -17,14 +17,17 @@ const POOL_KEY = {
   isCallPool: true,
 } as const;
 
-function deskOf(given: Pick<RfqDeskParts['sequencer'], 'submit' | 'whenDurable'>): RfqDesk {
-  const sequencer = { submitAll: () => 'BUSY' as const, ...given };
+function deskOf(sequencer: RfqDeskParts['sequencer']): RfqDesk {
   const bounds = { rfqSeconds: 60, rfqMaxSeconds: 600, liveRfqs: 9, liveRfqsPerKey: 9 };
   return new RfqDesk({ engine: newEngine(), sequencer, nowSeconds: () => 1, random: systemRandom, limits: bounds });
 }
 
 function asked(resolve: () => Promise<(Pool | null)[]>) {
-  const sequencer = { submit: () => ({ refusal: 'BUSY' as const }), whenDurable: () => null };
+  const sequencer = {
+    submit: () => ({ refusal: 'BUSY' as const }),
+    submitAll: () => 'BUSY' as const,
+    whenDurable: () => null,
+  };
   return rfqPorts({ pools: { resolve } }, deskOf(sequencer)).poolAddressOf(POOL_KEY);
 }
 
@@ -43,6 +46,7 @@ t.test('a request for quotes is published when its record is durable, and not be
   const durable = new Promise<void>((resolve) => (commit = resolve));
   const sequencer = {
     submit: () => ({ refusal: null, index: 1, events: [] }) as const,
+    submitAll: () => null,
     whenDurable: () => durable,
   };
   const told: string[] = [];
