@@ -584,6 +584,11 @@ export const socketErrors: readonly ErrorDoc[] = [
   },
   { message: 'Invalid {type}: {what}', code: 'invalid_parameter', when: 'A field is missing, unknown or wrong.' },
   {
+    message: 'Invalid {type}: {what}.chainId must be equal to one of the allowed values',
+    code: 'unsupported_chain',
+    when: 'A call for another chain.',
+  },
+  {
     message: 'This key has not proven the address of the taker: sign in with it',
     code: 'taker_not_proven',
     when: 'With `privacy` proven: FILTER of a taker whose address neither the key nor the session was signed in with; AUTH with such a key on a socket that follows one.',

@@ -59,7 +59,7 @@ await t.test('a body that HTTP refuses is refused with the code and the place', 
   const cases: readonly (readonly [body: unknown, code: string, message: RegExp])[] = [
     [[], 'invalid_parameter', /^Invalid POST_QUOTES: body must NOT have fewer than 1 items$/],
     [[{ ...quote, price: '-1' }], 'invalid_parameter', /^Invalid POST_QUOTES: body\.0\.price must match/],
-    [[{ ...quote, chainId: '42161' }], 'invalid_parameter', /^Invalid POST_QUOTES: body\.0\.chainId must/],
+    [[{ ...quote, chainId: '42161' }], 'unsupported_chain', /^Invalid POST_QUOTES: body\.0\.chainId must/],
     [null, 'invalid_parameter', /^Invalid POST_QUOTES: body must be array$/],
   ];
   for (const [body, code, message] of cases) {
