@@ -127,6 +127,13 @@ export const limits = {
   bodiesBytes: 64 << 20,
   bodiesBytesPerAddress: 16 << 20,
   /**
+   * Bytes of answers that clients have not taken yet; beyond it the oldest of them is cut off. A client has
+   * `answerGraceMs` for its answer, and a second for each of so many bytes of it.
+   */
+  unfinishedAnswersBytes: 256 << 20,
+  answerGraceMs: 15_000,
+  leastAnswerBytesPerSecond: 16 << 10,
+  /**
    * Connections that are no WebSockets, in all and of one address. On uWebSockets.js 20.30, which tells of none before
    * its request, those whose request has a body and no answer yet.
    */

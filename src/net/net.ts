@@ -1,6 +1,7 @@
 import type { HttpErrorCode } from '../wire/error-codes.js';
 import { renderError } from '../wire/problem.js';
 import type { CapacityFault } from './capacity.js';
+import type { AnswerLimits } from './unfinished-answers.js';
 
 /**
  * The interface of a network library to the service, in no library's own terms. Two backends implement it
@@ -130,7 +131,7 @@ export interface SocketHandlers {
 }
 
 /** Every bound the backend enforces; the numbers come from the configuration's limits. */
-export interface NetLimits {
+export interface NetLimits extends AnswerLimits {
   /** Request line and headers together, where the library lets us say: the node backend. */
   readonly headBytes: number;
   /** Header lines of one request; more are 431. uWebSockets.js 20.30 has a bound of its own and does not answer. */

@@ -19,6 +19,7 @@ import {
   validateResponse,
 } from '../net.js';
 import type { TrustedProxies } from '../trusted-proxies.js';
+import type { UnfinishedAnswers } from '../unfinished-answers.js';
 
 /** State that the exchanges of one server share. */
 export interface NodeExchangeHost {
@@ -28,11 +29,15 @@ export interface NodeExchangeHost {
   readonly underWay: DrainTracker;
   readonly proxies: TrustedProxies;
   readonly bodies: Capacity;
+  readonly answers: UnfinishedAnswers;
   /** No more requests of this connection are to be looked at. */
   ignoreNext(socket: Socket): void;
   /** The connection is a WebSocket from now on. */
   discount(socket: Socket): void;
 }
+
+/** A shorter answer is with the kernel in no time, and costs little memory if it is not. */
+const KERNEL_TAKES = 16 << 10;
 
 /** One request and its answer on node:http. */
 export class NodeExchange {
@@ -124,6 +129,7 @@ export class NodeExchange {
     if (this.#ended) return;
     this.#ended = true;
     clearTimeout(this.#deadline);
+    this.#host.answers.end(this);
     this.#release();
     this.#request.aborted = !this.#taken;
     this.#host.underWay.ended();
@@ -253,7 +259,9 @@ export class NodeExchange {
     this.#res.writeHead(answer.status, headers);
     if (!empty && this.#request.method !== 'HEAD') this.#res.write(answer.body);
     if (!stayOpen) this.#res.end();
-    if (!this.#res.writableFinished) this.#boundTaking();
+    if (this.#res.writableFinished) return;
+    this.#boundTaking();
+    if (!empty && answer.body.length > KERNEL_TAKES) this.#boundBody(answer.body);
   }
 
   /**
@@ -268,6 +276,21 @@ export class NodeExchange {
     else socket.setTimeout(idleMs);
     // First: Node.js then sets a time of its own for the wait between requests, if there is one.
     this.#res.prependOnceListener('finish', () => socket.setTimeout(0));
+  }
+
+  /** From when its turn has come: the answers before it may be long in coming. */
+  #boundBody(body: string | Uint8Array): void {
+    const begin = (): void => {
+      // A text is copied for each answer.
+      const [held, bytes] = typeof body === 'string' ? [this, Buffer.byteLength(body)] : [body, body.length];
+      if (!this.#ended) this.#host.answers.begin(this, held, bytes);
+    };
+    if (this.#res.socket === null) this.#res.once('socket', begin);
+    else begin();
+  }
+
+  cut(): void {
+    this.#incoming.socket.destroy();
   }
 
   #crashed(error: unknown): NetResponse {

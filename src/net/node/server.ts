@@ -5,6 +5,7 @@ import { Capacity } from '../capacity.js';
 import { DrainTracker } from '../handlers.js';
 import { ENOUGH_AGAIN, type NetOptions, type NetServer } from '../net.js';
 import { TrustedProxies } from '../trusted-proxies.js';
+import { UnfinishedAnswers } from '../unfinished-answers.js';
 import { NodeExchange, type NodeExchangeHost, nodeHeadFault } from './exchange.js';
 import { NodeSockets } from './sockets.js';
 
@@ -48,6 +49,7 @@ export class NodeServer implements NetServer, NodeExchangeHost {
   readonly underWay = new DrainTracker();
   readonly proxies: TrustedProxies;
   readonly bodies: Capacity;
+  readonly answers: UnfinishedAnswers;
   readonly #connections: Capacity;
   /** Addresses of the connections that count in `#connections`. */
   readonly #counted = new Map<Socket, string>();
@@ -66,6 +68,7 @@ export class NodeServer implements NetServer, NodeExchangeHost {
     this.options = options;
     this.proxies = new TrustedProxies(options.trustedProxies ?? []);
     const { bodiesBytes, bodiesBytesPerAddress, httpConnections, httpConnectionsPerAddress } = options.limits;
+    this.answers = new UnfinishedAnswers(options.limits);
     this.bodies = new Capacity(bodiesBytes, bodiesBytesPerAddress, this.proxies);
     this.#connections = new Capacity(httpConnections, httpConnectionsPerAddress, this.proxies);
     this.#sockets = new NodeSockets(this);

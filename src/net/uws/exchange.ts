@@ -16,6 +16,7 @@ import {
   validateResponse,
 } from '../net.js';
 import type { TrustedProxies } from '../trusted-proxies.js';
+import type { UnfinishedAnswers } from '../unfinished-answers.js';
 import { UwsRequest } from './request.js';
 
 /** State that the exchanges of one server share. */
@@ -29,6 +30,7 @@ export interface UwsExchangeHost {
   readonly turns: TurnBudget;
   readonly proxies: TrustedProxies;
   readonly bodies: Capacity;
+  readonly answers: UnfinishedAnswers;
   /** Those whose request has a body and no answer yet. */
   readonly connections: Capacity;
 }
@@ -256,6 +258,7 @@ export class UwsExchange {
     if (this.#over) return;
     this.#over = true;
     clearTimeout(this.#deadline);
+    this.#host.answers.end(this);
     this.#release();
     if (this.#isCounted) this.#host.connections.release(this.#request.remoteAddress, 1);
     this.#request.release();
@@ -304,6 +307,11 @@ export class UwsExchange {
     this.#res.writeStatus(Buffer.concat([Buffer.from(head, 'latin1'), bytes]));
   }
 
+  /** Closes the connection of an answer that its client takes too slowly; not within another exchange's cork. */
+  cut(): void {
+    setImmediate(() => this.#cut());
+  }
+
   #cut(): void {
     if (!this.#over) this.#res.close();
   }
@@ -324,6 +332,7 @@ export class UwsExchange {
     this.#request.release();
     if (!this.#watched) this.#listen();
     const bytes = typeof body === 'string' ? Buffer.from(body) : body;
+    this.#host.answers.begin(this, bytes, size);
     this.#res.onWritable((offset) => {
       const [taken, ended] = this.#res.tryEnd(bytes.subarray(offset), size);
       if (ended) this.#finish();

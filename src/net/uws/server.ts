@@ -11,6 +11,7 @@ import { Capacity } from '../capacity.js';
 import { DrainTracker } from '../handlers.js';
 import { ENOUGH_AGAIN, type NetOptions, type NetServer } from '../net.js';
 import { TrustedProxies } from '../trusted-proxies.js';
+import { UnfinishedAnswers } from '../unfinished-answers.js';
 import { UwsExchange, type UwsExchangeHost } from './exchange.js';
 import { UwsSockets } from './sockets.js';
 
@@ -102,6 +103,7 @@ export class UwsServer implements NetServer, UwsExchangeHost {
   readonly underWay = new DrainTracker();
   readonly proxies: TrustedProxies;
   readonly bodies: Capacity;
+  readonly answers: UnfinishedAnswers;
   readonly connections: Capacity;
   readonly turns: TurnBudget;
   stopping = false;
@@ -116,6 +118,7 @@ export class UwsServer implements NetServer, UwsExchangeHost {
     this.options = options;
     this.proxies = new TrustedProxies(options.trustedProxies ?? []);
     const { bodiesBytes, bodiesBytesPerAddress, httpConnections, httpConnectionsPerAddress } = options.limits;
+    this.answers = new UnfinishedAnswers(options.limits);
     this.bodies = new Capacity(bodiesBytes, bodiesBytesPerAddress, this.proxies);
     this.connections = new Capacity(httpConnections, httpConnectionsPerAddress, this.proxies);
     this.turns = new TurnBudget(systemClock, options.limits.requestsPerTurn);
