@@ -7,6 +7,7 @@ import { RpcError } from '../rpc/rpc-errors.js';
 import type { BlockRange } from './cursor.js';
 import { FilterTrust } from './filter-trust.js';
 import { LogsBloom } from './logs-bloom.js';
+import { SeenLogs } from './seen-logs.js';
 
 /** The logs of a chain that a follower reads. */
 export interface WatchedLogs {
@@ -124,9 +125,7 @@ const MOST_WANTED = 64;
  * A log's identity is its block's hash and its index, so that none counts twice.
  */
 export class LogWindow {
-  /** Indexes of the logs that were read, by block. */
-  readonly #seen = new Map<number, { readonly hash: Hex; readonly indexes: Set<number> }>();
-  #seenCount = 0;
+  readonly #seen = new SeenLogs();
   /** The newest blocks. */
   readonly #recent = new Map<number, RecentBlock>();
   readonly #doubted = new Map<number, BlockHead>();
@@ -206,7 +205,6 @@ export class LogWindow {
   forget(ancestor: BlockId): void {
     this.goBackTo(ancestor, false);
     this.#seen.clear();
-    this.#seenCount = 0;
     this.rememberedAfter = ancestor;
   }
 
@@ -217,11 +215,7 @@ export class LogWindow {
       this.rememberedAfter = { blockNumber, blockHash };
     this.#branch += 1;
     this.#found = NOTHING_FOUND;
-    for (const [number, { indexes }] of this.#seen) {
-      if (number <= blockNumber) continue;
-      this.#seenCount -= indexes.size;
-      this.#seen.delete(number);
-    }
+    this.#seen.cutAbove(blockNumber);
     for (const known of [this.#recent, this.#doubted]) {
       for (const number of known.keys()) if (number > blockNumber) known.delete(number);
     }
@@ -335,7 +329,10 @@ export class LogWindow {
   accept({ range, fresh, late, hints, checked, confirmed, again }: LogReading): void {
     const counted = late.filter((log) => !this.isBeforeMemory(log));
     if (counted.length > 0) this.listener.onLate(counted.length);
-    for (const log of [...fresh, ...late, ...hints]) this.#note(log);
+    for (const log of [...fresh, ...late, ...hints]) {
+      const { blockNumber, blockHash } = log;
+      if (this.#seen.add(log)) this.#sample = { blockNumber, blockHash };
+    }
     for (const head of confirmed) {
       this.#doubted.delete(head.number);
       this.#recent.set(head.number, { ...idOf(head), isComplete: true });
@@ -376,13 +373,7 @@ export class LogWindow {
       this.#unconfirmed.delete(blockHash);
     }
     for (const number of this.#doubted.keys()) if (number < this.#floor) this.#doubted.delete(number);
-    const numbers = [...this.#seen.keys()].sort((a, b) => a - b);
-    for (const number of numbers) {
-      if (number >= this.#floor && this.#seenCount <= this.options.mostLogs) break;
-      this.#floor = Math.max(this.#floor, number + 1);
-      this.#seenCount -= this.#seen.get(number)?.indexes.size ?? 0;
-      this.#seen.delete(number);
-    }
+    this.#floor = this.#seen.dropBelow(this.#floor, this.options.mostLogs);
   }
 
   /** The first block that is read again together with new ones up to `newest`. */
@@ -581,23 +572,7 @@ export class LogWindow {
   }
 
   #unseen(logs: readonly ChainLog[]): ChainLog[] {
-    return inChainOrder(logs).filter(({ blockNumber, blockHash, logIndex }) => {
-      const seen = this.#seen.get(blockNumber);
-      return blockNumber >= this.#floor && !(seen?.hash === blockHash && seen.indexes.has(logIndex));
-    });
-  }
-
-  #note({ blockNumber, blockHash, logIndex }: ChainLog): void {
-    let seen = this.#seen.get(blockNumber);
-    if (seen?.hash !== blockHash) {
-      this.#seenCount -= seen?.indexes.size ?? 0;
-      seen = { hash: blockHash, indexes: new Set() };
-      this.#seen.set(blockNumber, seen);
-    }
-    if (seen.indexes.has(logIndex)) return;
-    seen.indexes.add(logIndex);
-    this.#seenCount += 1;
-    this.#sample = { blockNumber, blockHash };
+    return inChainOrder(logs).filter((log) => log.blockNumber >= this.#floor && !this.#seen.has(log));
   }
 
   /** Beside the reading, which is not to wait for it. The next look takes up its findings. */
@@ -624,7 +599,8 @@ export class LogWindow {
     let hints: readonly ChainLog[] = [];
     try {
       let first = fromBlock;
-      for (const to of this.#parts(fromBlock, position)) {
+      // One part after another: the event loop stands still while an answer is read.
+      for (const to of this.#seen.partsOf(fromBlock, position, this.options.logsPerVerifyRequest)) {
         const read = [this.watched.events(second, first, to), this.watched.hints(second, first, to)] as const;
         const [someEvents, someHints] = await Promise.all(read);
         if (branch !== this.#branch) return;
@@ -641,24 +617,6 @@ export class LogWindow {
       // Nobody waits for it: the next one is due in `verifyMs`.
       if (error instanceof RpcError) this.#verifyReach = Math.max(1, this.#verifyReach >> 1);
     }
-  }
-
-  /**
-   * The last blocks of the ranges that a verification asks for one after another: the event loop stands still while an
-   * answer is read.
-   */
-  #parts(fromBlock: number, last: BlockId): BlockId[] {
-    const ends: BlockId[] = [];
-    let logs = 0;
-    for (const blockNumber of [...this.#seen.keys()].sort((a, b) => a - b)) {
-      const seen = this.#seen.get(blockNumber);
-      if (seen === undefined || blockNumber < fromBlock || blockNumber >= last.blockNumber) continue;
-      logs += seen.indexes.size;
-      if (logs < this.options.logsPerVerifyRequest) continue;
-      ends.push({ blockNumber, blockHash: seen.hash });
-      logs = 0;
-    }
-    return [...ends, last];
   }
 
   /** A filter that lacks what is in its block shows that this endpoint's filters are of no use. */
