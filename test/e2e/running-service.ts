@@ -56,6 +56,8 @@ export interface TestServiceOptions {
   readonly budgets?: KeyValueStore;
   /** As the setting `operatorTokensPerDay`. */
   readonly tokensPerDay?: readonly string[];
+  /** As the setting `operatorReferrer`. */
+  readonly referrer?: Hex;
   readonly netBackend?: BackendChoice;
   /** 0, the default, picks a free one. */
   readonly port?: number;
@@ -154,6 +156,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   const cap = {
     ...(options.spendPerDayWei !== undefined && { spendPerDayWei: options.spendPerDayWei }),
     ...(options.tokensPerDay !== undefined && { tokensPerDay: options.tokensPerDay }),
+    ...(options.referrer !== undefined && { referrer: options.referrer }),
   };
   const service = await startService({
     profile,
