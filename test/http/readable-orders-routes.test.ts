@@ -5,7 +5,7 @@ import { arbitrum } from '../../src/chain/contracts/deployments.js';
 import { OptionSeries } from '../../src/chain/options/option-series.js';
 import type { Command } from '../../src/engine/command.js';
 import { InvalidReason } from '../../src/engine/quote.js';
-import { readableOrdersRoutes } from '../../src/http/readable-orders-routes.js';
+import { type ReadableOrdersParts, readableOrdersRoutes } from '../../src/http/readable-orders-routes.js';
 import type { Caller } from '../../src/http/router.js';
 import { ReadableJson } from '../../src/wire/readable.js';
 import {
@@ -30,7 +30,12 @@ const series = new OptionSeries(arbitrum);
 const readable = new ReadableJson({ optionOf: (key) => series.optionOf(key), nowSeconds: () => START });
 
 /** An engine with the routes over it. */
-function served(about: { readonly rowsPerSlice?: number; readonly privacy?: Privacy } = {}) {
+function served(
+  about: Partial<Pick<ReadableOrdersParts, 'poolAddressOf' | 'operator'>> & {
+    readonly rowsPerSlice?: number;
+    readonly privacy?: Privacy;
+  } = {},
+) {
   const { rowsPerSlice = 10, privacy = 'open' } = about;
   const engine = newEngine();
   const others = { turn: (): void => undefined, pending: null as Promise<void> | null };
@@ -40,13 +45,14 @@ function served(about: { readonly rowsPerSlice?: number; readonly privacy?: Priv
     readable,
     symbols: series.symbols,
     poolKey: (option, maturity) => series.poolKey(option, maturity),
-    poolAddressOf: () => Promise.resolve(POOL.poolAddress),
+    poolAddressOf: about.poolAddressOf ?? (() => Promise.resolve(POOL.poolAddress)),
     nowSeconds: () => START,
-    operator: () => OPERATOR,
+    operator: about.operator ?? (() => OPERATOR),
     takers: new TakerAccess(privacy, () => OPERATOR),
     answers: answersAtOnce({ turn: async () => others.turn(), charge: (...cost) => charged.push(cost) }),
     limits: { queryPairs: 20, schemaErrors: 5, rowsPerSlice },
   });
+  const answer = (target: string) => ask(routes, requestOf('GET', target));
   const read = async (target: string, caller?: Caller): Promise<string> => {
     const { status, text } = await ask(routes, requestOf('GET', target), caller);
     if (status !== 200) throw new Error(`${status} ${text}`);
@@ -55,6 +61,7 @@ function served(about: { readonly rowsPerSlice?: number; readonly privacy?: Priv
   return {
     others,
     charged,
+    answer,
     read,
     apply: (...commands: Command[]) => {
       for (const command of commands) engine.apply(command, { index: engine.index + 1, tsMs: START * 1000 });
@@ -198,6 +205,54 @@ t.test(
     );
   },
 );
+
+t.test('the best quotes of a provider alone, in any letter case of its address', async (t) => {
+  const { apply, get } = served();
+  const other = address(0x11);
+  apply(enter(sampleQuote({ n: 1 })), enter(sampleQuote({ n: 2, provider: other })));
+  const upper = other.toUpperCase().replace('0X', '0x');
+  t.match(await get(`/orderbook/quotes?${OPTION}&side=ask&size=1`), named(1, 2));
+  const found = (await get(`/orderbook/quotes?${OPTION}&side=ask&size=1&provider=${upper}`)) as unknown[];
+  t.match(found, named(2));
+  t.equal(found.length, 1);
+});
+
+for (const rowsPerSlice of [10, 1]) {
+  t.test(`the best quotes are given once they are durable (slices of ${rowsPerSlice})`, async (t) => {
+    const { others, apply, get } = served({ rowsPerSlice });
+    apply(enter(sampleQuote({ n: 1 })));
+    let commit = (): void => undefined;
+    others.pending = new Promise((resolve) => (commit = resolve));
+    const progress = { isAnswered: false };
+    const answer = get(`/orderbook/quotes?${OPTION}&side=ask&size=1`).finally(() => (progress.isAnswered = true));
+    await new Promise(setImmediate);
+    t.notOk(progress.isAnswered);
+    commit();
+    t.match(await answer, named(1));
+  });
+}
+
+t.test('the best quotes of an impossible pool are refused with the query', async (t) => {
+  const { answer } = served({ poolAddressOf: () => Promise.resolve('IMPOSSIBLE') });
+  const { status, text } = await answer(`/orderbook/quotes?${OPTION}&side=ask&size=1`);
+  t.equal(status, 400);
+  const quotesRequest = { ...Object.fromEntries(new URLSearchParams(OPTION)), side: 'ask', size: '1' };
+  t.strictSame(JSON.parse(text), { message: 'Can not get pool address', quotesRequest });
+});
+
+t.test('the best quotes while the chain does not answer for the pool are 503', async (t) => {
+  const { answer } = served({ poolAddressOf: () => Promise.resolve('UNAVAILABLE') });
+  const { status, text } = await answer(`/orderbook/quotes?${OPTION}&side=ask&size=1`);
+  t.strictSame([status, JSON.parse(text)], [503, { message: 'The chain does not answer' }]);
+});
+
+t.test('without a wallet only the orders of a named account are listed', async (t) => {
+  const { answer } = served({ operator: () => null });
+  const { status, text } = await answer('/account/orders');
+  t.equal(status, 501);
+  t.match(text, 'walletKey');
+  t.equal((await answer(`/account/orders?walletAddr=${MAKER}`)).status, 200);
+});
 
 const keyOf = (rest: Omit<Caller, 'id' | 'tier'> = {}): Caller => ({ id: 'viewer', tier: 'paid', ...rest });
 const viewers = {
