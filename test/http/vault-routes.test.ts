@@ -1,5 +1,6 @@
 import t from 'tap';
-import { vaultRoute, type VaultPrices } from '../../src/http/vault-routes.js';
+import { rfqMessageRoutes, vaultRoute, type VaultPrices } from '../../src/http/vault-routes.js';
+import type { Hex } from '../../src/engine/quote.js';
 import type { VaultQuote } from '../../src/wire/options.js';
 import { ask, requestOf } from './ask-route.js';
 
@@ -97,3 +98,29 @@ t.test('a query that is not well encoded is refused', async (t) => {
   );
   t.strictSame([status, text], [400, '{"message":"The query has a malformed percent-encoding"}']);
 });
+
+for (const path of ['/rfq/message', '/rfq/request']) {
+  const target = `${QUERY.replace('/vaults/quote', path)}&strike=1&size=1`;
+  const served = (operator: Hex | null, now: number | null) =>
+    rfqMessageRoutes({
+      symbols,
+      chainId: '42161',
+      operator: () => operator,
+      nowSeconds: () => now,
+      poolKey: () => {
+        throw new Error('no message is written');
+      },
+      limits,
+    });
+
+  t.test(`${path} without a wallet is 501, which names the setting`, async (t) => {
+    const { status, text } = await ask(served(null, 0), requestOf('GET', target));
+    t.equal(status, 501);
+    t.match(text, 'walletKey');
+  });
+
+  t.test(`${path} before the chain has been read is 503`, async (t) => {
+    const { status, text } = await ask(served('0x01', null), requestOf('GET', target));
+    t.strictSame([status, text], [503, '{"message":"The chain does not answer"}']);
+  });
+}
