@@ -31,12 +31,12 @@ export const httpErrors: Readonly<Record<number, readonly ErrorDoc<HttpErrorCode
     {
       message: '{date} is not Friday!',
       code: 'invalid_expiration',
-      when: 'GET /vaults/quote: 3 days ahead and more, options expire on Fridays.',
+      when: '3 days ahead and more, options expire on Fridays.',
     },
     {
       message: '{date} is not the last Friday of the month!',
       code: 'invalid_expiration',
-      when: "GET /vaults/quote: beyond 35 days, options expire on a month's last Friday.",
+      when: "Beyond 35 days, options expire on a month's last Friday.",
     },
     {
       message: 'depth is {number}, at most {number}',
@@ -129,7 +129,7 @@ export const httpErrors: Readonly<Record<number, readonly ErrorDoc<HttpErrorCode
     {
       message: 'Can not get pool address',
       code: 'invalid_pool_key',
-      when: 'POST /orderbook/quotes: no pool can have `poolKey`.',
+      when: 'POST /orderbook/quotes: no pool can have `poolKey`. GET /orderbook/quotes: none can have the option of `quotesRequest`.',
     },
     {
       message: 'Pool is not deployed',
