@@ -119,9 +119,7 @@ export function publishRoute(
           : quoteJson.encode(item.order, item.fillableSize);
       lists[item.type].push(text);
     }
-    const { CREATED, EXISTS, FAILED } = lists;
-    const text = `{"created":[${CREATED.join(',')}],"failed":[${FAILED.join(',')}],"exists":[${EXISTS.join(',')}]}`;
-    return json(text, CREATED.length > 0 ? 201 : 200);
+    return publishedAnswer(lists);
   }
 
   return { method: 'POST', path: '/quotes', needsKey: true, takesQuotes: true, takesBatch: true, handle };
@@ -148,6 +146,13 @@ export function quotesRefused(
 export function publishingRefused(request: NetRequest, { code, message }: PublishingRefusal): NetResponse {
   // A wallet that is not configured is not there the next second either.
   return code === 'no_wallet' ? refuse(request, code, message) : unavailable(request, code, message);
+}
+
+/** The answer with the texts of all quotes, by their outcome. */
+export function publishedAnswer(lists: Readonly<Record<PublishedItem['type'], readonly string[]>>): NetResponse {
+  const { CREATED, EXISTS, FAILED } = lists;
+  const text = `{"created":[${CREATED.join(',')}],"failed":[${FAILED.join(',')}],"exists":[${EXISTS.join(',')}]}`;
+  return json(text, CREATED.length > 0 ? 201 : 200);
 }
 
 /** The answer where nothing was published, or nothing is confirmed yet. */

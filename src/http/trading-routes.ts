@@ -29,7 +29,13 @@ import {
 import { TRANSACTION_UNCONFIRMED } from '../wire/unconfirmed.js';
 import { type Form, type Formed, withAmounts } from './checked-input.js';
 import { lower } from './parse.js';
-import { notPublished, publishingRefused, type QuotePublishing, quotesRefused } from './publish-route.js';
+import {
+  notPublished,
+  publishedAnswer,
+  publishingRefused,
+  type QuotePublishing,
+  quotesRefused,
+} from './publish-route.js';
 import {
   BAD_EXPIRATION,
   chainUnreachable,
@@ -41,6 +47,7 @@ import {
   unavailable,
 } from './responses.js';
 import type { Caller, Route, RouteHandler } from './router.js';
+import { marketJson } from './vault-routes.js';
 
 /** Actions of the operator's wallet for keys with the scope `operator`. Results are in the order of the request. */
 export interface OperatorTrading {
@@ -218,9 +225,7 @@ function tradingWithVault(parts: TradingRouteParts): RouteHandler<Caller> {
     switch (result.type) {
       case 'TRADED': {
         const { vault, paid, txHash } = result;
-        const market =
-          `{"vault":${JSON.stringify(vault)},"strike":${formatDecimal(terms.strike, 18)},` +
-          `"expiration":${JSON.stringify(option.expiration)},"size":${formatDecimal(order.size, 18)},"direction":"${direction}"}`;
+        const market = marketJson({ ...order, vault, direction });
         const amounts = paid === null ? '' : `"quote":${amountJson(paid.quote)},"fee":${amountJson(paid.fee)},`;
         return json(`{"market":${market},${amounts}"transactionHash":"${txHash}"}`);
       }
@@ -306,9 +311,7 @@ function published(
         : readable.quote(item.order.quote, item.fillableSize),
     );
   }
-  const { CREATED, EXISTS, FAILED } = lists;
-  const text = `{"created":[${CREATED.join(',')}],"failed":[${FAILED.join(',')}],"exists":[${EXISTS.join(',')}]}`;
-  return json(text, CREATED.length > 0 ? 201 : 200);
+  return publishedAnswer(lists);
 }
 
 function keyJson({ strike, ...key }: PoolKey): Record<string, unknown> {

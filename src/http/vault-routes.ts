@@ -30,7 +30,7 @@ export function vaultRoute(
     const answer = await prices.quote({ base, quote, expiration, strike, type, size, isBuy: direction === 'buy' });
     switch (answer.type) {
       case 'QUOTED':
-        return json(quoteJson(answer, { expiration, strike, size, direction }));
+        return json(quoteJson(answer, { vault: answer.vault, expiration, strike, size, direction }));
       case 'REFUSED':
         return refuse(request, answer.code === 'invalid_expiration' ? BAD_EXPIRATION : answer.code, {
           message: answer.message,
@@ -93,22 +93,22 @@ export function rfqMessageRoutes(parts: RfqMessageParts): Route[] {
   return ['/rfq/message', '/rfq/request'].map((path) => ({ method: 'GET', path, needsKey: true, handle }));
 }
 
-interface Market {
-  readonly expiration: string;
-  readonly strike: bigint;
-  readonly size: bigint;
+interface Market extends Pick<VaultTrade, 'expiration' | 'strike' | 'size'> {
+  readonly vault: string;
   readonly direction: string;
 }
 
-/** Numbers are written digit by digit, as the contracts have them. `fee` and `takerFee` are two names of one thing. */
-function quoteJson(
-  { vault, quote, fee }: VaultQuote & { type: 'QUOTED' },
-  { expiration, strike, size, direction }: Market,
-): string {
-  const takerFee = formatDecimal(fee.units, fee.decimals);
-  const market =
+/** Numbers are written digit by digit, as the contracts have them. */
+export function marketJson({ vault, expiration, strike, size, direction }: Market): string {
+  return (
     `{"vault":${JSON.stringify(vault)},"strike":${formatDecimal(strike, 18)},"expiration":${JSON.stringify(expiration)},` +
-    `"size":${formatDecimal(size, 18)},"direction":"${direction}"}`;
+    `"size":${formatDecimal(size, 18)},"direction":"${direction}"}`
+  );
+}
+
+/** `fee` and `takerFee` are two names of one thing. */
+function quoteJson({ quote, fee }: Extract<VaultQuote, { type: 'QUOTED' }>, market: Market): string {
+  const takerFee = formatDecimal(fee.units, fee.decimals);
   const total = formatDecimal(quote.units, quote.decimals);
-  return `{"market":${market},"quote":${total},"takerFee":${takerFee},"fee":${takerFee}}`;
+  return `{"market":${marketJson(market)},"quote":${total},"takerFee":${takerFee},"fee":${takerFee}}`;
 }
