@@ -2,7 +2,7 @@ import type { Clock } from '../engine/ports.js';
 import { LruMap } from '../system/lru-map.js';
 
 export interface FreshValuesOptions<Item, Value> {
-  /** What an item is known by. */
+  /** Key of an item among the known ones. */
   readonly nameOf: (item: Item) => string;
   /** Values of the items, in their order; null: not known. */
   readonly read: (items: readonly Item[]) => Promise<readonly (Value | null)[]>;
