@@ -237,7 +237,9 @@ async function serveEngine(context: ProcessContext, deployment: Deployment): Pro
   if (identity === null) return;
   const cluster = await connectCluster(connection);
   ends.push(() => cluster.close());
-  const quotas = new Quotas(effectiveQuotas(settings), limits.answerBurstSeconds, () => undefined);
+  const quotas = new Quotas(effectiveQuotas(settings), limits.answerBurstSeconds, (quota, tier) =>
+    metrics?.refusedByQuota.labels(quota, tier).inc(),
+  );
   followSettings(context, { adoptQuotas: (table) => quotas.adopt(table) });
   await runEngine({
     ...deployment,

@@ -30,6 +30,7 @@ import { systemClock, systemRandom } from '../system/clock.js';
 import { openSnapshots, openLogOptions } from './data-directory.js';
 import { openGatewayCore } from './gateway-core.js';
 import { leaderCalls } from './leader-calls.js';
+import { measuredOptions, measureEngine } from './metrics-wiring.js';
 import { endAll } from './shutdown.js';
 import { type Service, startService } from './service.js';
 import type { ServiceOptions, CoreOptions } from './service-options.js';
@@ -195,7 +196,7 @@ async function openValues(
 
 /** Reads the chains, answers the gateways' calls and tells all members the news from then on. */
 async function openLeader(options: EngineProcessOptions, led: Leadership, values: LeaderValues): Promise<Leader> {
-  const { settings, profile, limits, logger, cluster } = options;
+  const { settings, profile, limits, logger, metrics, cluster } = options;
   const { term, log, publisher, times, took } = led;
   const { member } = cluster.options;
   const directory = path.join(settings.dataDir, profile.name);
@@ -206,6 +207,10 @@ async function openLeader(options: EngineProcessOptions, led: Leadership, values
   );
   logger.info({ member, term, index: log.engine.index, ...took, ...times.end('state') }, 'leading');
   const core = await openLeaderCore(options, led, values, past);
+  if (metrics !== null) {
+    const isReady = (): boolean => core.chains.follower.caughtUp && core.refusal() === null;
+    measureEngine(metrics, { engine: log.engine, ...core, clock: systemClock, isReady });
+  }
   core.start();
   void core.ready.then(() => {
     const { totalMs } = times;
@@ -246,16 +251,15 @@ async function openLeaderCore(
 ): Promise<LocalCore> {
   const openIntents = (chainId: number, address: Hex): IntentLog =>
     new IntentLog(values.of(`intents-${chainId}-${address.toLowerCase()}`));
+  const measured = measuredOptions({ journal, clock: systemClock, rpc }, metrics);
   return openLocalCore(
     {
       profile,
-      rpc,
+      ...measured,
       operator: walletKey === null ? null : await operatorAccount(walletKey, profile, settings, openIntents),
       engine: log.engine,
-      journal,
       budgets: values.of('budgets'),
       past,
-      clock: systemClock,
       random: systemRandom,
       limits: { ...limits, reorgDepth: log.reorgDepth },
       logger,

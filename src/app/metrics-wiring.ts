@@ -8,8 +8,12 @@ import type { LogStorage } from '../persistence/recovery/log-backup.js';
 import type { ChainsView, CommittedRecords } from './core.js';
 import type { ServiceOptions } from './service-options.js';
 
-/** The same service with its log and its chains measured. */
-export function measuredOptions(options: ServiceOptions, metrics: Metrics): ServiceOptions {
+/** The same options with log and chains measured. */
+export function measuredOptions<O extends Pick<ServiceOptions, 'journal' | 'clock' | 'rpc'>>(
+  options: O,
+  metrics: Metrics | null,
+): O {
+  if (metrics === null) return options;
   const { journal, clock, rpc } = options;
   return {
     ...options,

@@ -50,7 +50,7 @@ export interface Service {
 /** Assembles one service over its ports and starts it. Rejects when its port is taken; then nothing is left running. */
 export async function startService(given: ServiceOptions): Promise<Service> {
   const { metrics } = given;
-  const options = metrics === null ? given : measuredOptions(given, metrics);
+  const options = measuredOptions(given, metrics);
   const { profile, engine, keys, clock, random, limits, logger, history } = options;
   const chainId = String(profile.settlement.chainId);
   const logFault = (error: unknown): void => logger.error({ err: error }, 'internal error');

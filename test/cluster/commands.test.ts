@@ -17,10 +17,14 @@ import { ClusterProcess } from './cluster-process.js';
 const PATIENCE = Number(process.env.QUOTEBOOK_PATIENCE ?? 4);
 const REVOKED_MS = 5_000;
 
-const settingsFile = path.join(t.testdir({ 'quotebook.json': '{}' }), 'quotebook.json');
+const settingsFile = path.join(t.testdir({ 'quotebook.json': '{"metricsPort":0}' }), 'quotebook.json');
+// Members say which ports their metrics have.
+process.env.QUOTEBOOK_LOG_LEVEL = 'info';
 const cluster = await ClusterProcess.start(['--config', settingsFile]);
 t.teardown(() => cluster.remove());
 t.teardown(() => cluster.stop());
+/** What the members wrote until they were ready. */
+const started = cluster.said;
 
 await t.test('a key that `quotebook keys` revokes loses its sockets at every gateway', async (t) => {
   const created = await cluster.run(['keys', 'create', '--tier', 'free', '--label', 'leaked']);
@@ -84,6 +88,23 @@ await t.test('`quotebook cluster status` lists the members and the replicas of t
   );
 });
 
+await t.test("the leader's metrics have its chains, its wallet and its commits", async (t) => {
+  const { pid } = await cluster.leader();
+  const listening = new RegExp(`"pid":${pid},.*"port":(\\d+),"msg":"metrics listening"`);
+  const [, port] = listening.exec(started) ?? [];
+  const answer = await fetch(`http://127.0.0.1:${port ?? 0}/metrics`);
+  const text = await answer.text();
+  for (const line of [
+    /^quotebook_rpc_requests_total\{chain="settlement",method="eth_getBlockByNumber",outcome="answered"\} [1-9]/m,
+    /^quotebook_wallet_balance_gwei\{chain="stream"\} [1-9]/m,
+    /^quotebook_commit_seconds_count [1-9]/m,
+    /^quotebook_seq [1-9]/m,
+    /^quotebook_ready 1$/m,
+  ]) {
+    t.match(text, line);
+  }
+});
+
 const [, maker] = cluster.ready.accounts;
 const [pool] = cluster.ready.pools;
 if (maker === undefined || pool === undefined) throw new Error('the local chain has accounts and pools');
@@ -115,7 +136,7 @@ async function posted(status: number) {
 
 await t.test('the leader takes over quotas that change in the settings file, and so does the next one', async (t) => {
   await posted(201);
-  await writeFile(settingsFile, JSON.stringify({ paidQuotesPerDay: 1 }));
+  await writeFile(settingsFile, JSON.stringify({ metricsPort: 0, paidQuotesPerDay: 1 }));
   const refused = await posted(429);
   const DAY = /^8[56]\d{3}$/;
   t.match(refused.headers.get('retry-after'), DAY, 'it is the quota of a day');
@@ -128,7 +149,7 @@ await t.test('the leader takes over quotas that change in the settings file, and
   );
   t.equal(first.status, 429, 'the standby had taken them over, with what the key has used');
   t.match(first.headers.get('retry-after'), DAY);
-  await writeFile(settingsFile, '{}');
+  await writeFile(settingsFile, '{"metricsPort":0}');
   await posted(201);
 });
 
