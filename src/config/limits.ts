@@ -7,7 +7,7 @@ export const limits = {
   quotesPerRequest: 1000,
   /** Options in one POST /pools. */
   poolsPerRequest: 100,
-  /** Options in one POST /pool/settle. */
+  /** Options in one POST /pool/settle, /pool/exercise or /pool/annihilate. */
   settlementsPerRequest: 1000,
   /** Quotes in one POST /orderbook/quotes. */
   signedQuotesPerRequest: 500,
@@ -15,7 +15,10 @@ export const limits = {
   minSignedQuoteSeconds: 30,
   /** Quotes in one PATCH or DELETE /orderbook/quotes. */
   tradesPerRequest: 25,
-  /** Options of one POST /pools or POST /pool/settle whose transactions are under way at once. */
+  /**
+   * Options of one request to POST /pools, /pool/settle, /pool/exercise or /pool/annihilate, or pools of one PATCH or
+   * DELETE /orderbook/quotes, whose transactions are under way at once.
+   */
   optionsInFlight: 32,
   /** How long POST /pools waits for the events of what it deployed. */
   poolArrivalMs: 30_000,
@@ -285,7 +288,7 @@ export const limits = {
    */
   operatorRouteGasPerDay: 400_000_000,
   operatorGasPerDay: 1_000_000_000,
-  /** How long POST /pools and POST /pool/settle wait for one transaction. The wallet goes on with it. */
+  /** How long a request that trades, settles, deploys or approves waits for one transaction. The wallet goes on with it. */
   txPatienceMs: 90_000,
   /** Open connections to the port of the metrics: a scraper or two, and a person with curl. */
   metricsConnections: 16,
