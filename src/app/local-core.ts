@@ -1,11 +1,13 @@
 import { privateKeyToAddress } from 'viem/accounts';
 import { unlessChainFails } from '../chain/contracts/contract-errors.js';
+import type { BlockId } from '../chain/contracts/blocks-and-logs.js';
 import type { Profile } from '../chain/contracts/deployments.js';
 import { OptionSeries } from '../chain/options/option-series.js';
 import type { IntentLog } from '../chain/wallet/intent-log.js';
 import type { OperatorAccount } from '../chain/wallet/open-wallets.js';
 import type { Settings } from '../config/setting-table.js';
 import { walletTerms } from '../config/wallet-key.js';
+import type { ChainRole } from '../engine/command.js';
 import { ExpiryTimer } from '../engine/expiry-timer.js';
 import type { Hex, PoolKey } from '../engine/quote.js';
 import { EngineTime, Sequencer } from '../engine/sequencer.js';
@@ -107,7 +109,7 @@ export async function openLocalCore(
     records: sequencer,
     sequencer,
     time,
-    chains,
+    chains: { ...chains, readTo: committedReadTo(chains, sequencer) },
     publishing,
     withdrawals,
     protections,
@@ -136,6 +138,29 @@ export async function openLocalCore(
       protections.stop();
       await journal.flush();
     },
+  };
+}
+
+/**
+ * The last block of each chain whose events all listeners have had: a reader's own position counts what is not durable yet.
+ * Behind by one commit at most while commits are under way.
+ */
+export function committedReadTo(
+  chains: Pick<Chains, 'readTo'>,
+  sequencer: Pick<Sequencer, 'afterCommit'>,
+): Chains['readTo'] {
+  let committed: Readonly<Record<ChainRole, BlockId | null>> = { settlement: null, stream: null };
+  let isWaiting = false;
+  return (role) => {
+    if (!isWaiting) {
+      isWaiting = true;
+      const now = { settlement: chains.readTo('settlement'), stream: chains.readTo('stream') };
+      sequencer.afterCommit(() => {
+        committed = now;
+        isWaiting = false;
+      });
+    }
+    return committed[role];
   };
 }
 

@@ -1,8 +1,8 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import t from 'tap';
-import { pastQueries, rfqPorts } from '../../src/app/local-core.js';
+import { committedReadTo, pastQueries, rfqPorts } from '../../src/app/local-core.js';
 import { RpcUnreachable } from '../../src/chain/rpc/rpc-errors.js';
-import type { Pool } from '../../src/engine/quote.js';
+import type { Hex, Pool } from '../../src/engine/quote.js';
 import { RfqDesk, type RfqDeskParts } from '../../src/rfq/rfq-desk.js';
 import { systemRandom } from '../../src/system/clock.js';
 import { newEngine } from '../engine/samples.js';
@@ -79,4 +79,25 @@ t.test('a question about the past waits for what is applied, and reads up to it'
   commit();
   t.strictSame(await answer, { type: 'NOT_REACHED' });
   t.strictSame(asked, [{ ...question, throughIndex: 7, nowMs: 5 }]);
+});
+
+t.test('a block counts as read once listeners have had its events', async (t) => {
+  const tasks: (() => void)[] = [];
+  let isDurable = true;
+  let head = 1;
+  const chains = { readTo: () => ({ blockNumber: head, blockHash: ADDRESS as Hex }) };
+  const afterCommit = (task: () => void): void => (isDurable ? task() : void tasks.push(task));
+  const readTo = committedReadTo(chains, { afterCommit });
+  const block = () => readTo('stream')?.blockNumber;
+  t.equal(block(), 1);
+  isDurable = false;
+  head = 2;
+  t.equal(block(), 1);
+  head = 3;
+  t.equal(block(), 1);
+  t.equal(tasks.length, 1, 'one commit is waited for, however often it is asked');
+  tasks.shift()?.();
+  t.equal(block(), 2);
+  tasks.shift()?.();
+  t.equal(block(), 3);
 });
