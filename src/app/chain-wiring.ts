@@ -175,6 +175,7 @@ function openStates({ profile: { contracts }, clock, limits }: ChainsOptions, se
   const dryRun = new DeploymentDryRun(settlement, poolFactory, clock, {
     gas: limits.rpcGasPerDeployment,
     inFlight: limits.rpcBatchesInFlight,
+    patienceMs: limits.deploymentDryRunMs,
     remembered: limits.deploymentDryRuns,
     maxAgeMs: limits.sweepMs,
   });

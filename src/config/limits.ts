@@ -333,10 +333,11 @@ export const limits = {
   /** Gas of one check of a quote, which may run anyone's token: an honest one takes 60,000. */
   rpcGasPerCheck: 300_000,
   /**
-   * Gas of one dry run of a pool's deployment, which may run anyone's tokens and oracle, and dry runs remembered: each
-   * holds for all pools of its tokens and oracle, and until the next sweep.
+   * Gas of one dry run of a pool's deployment, which may run anyone's tokens and oracle, how long the book waits for
+   * them, and dry runs remembered: each holds for all pools of its tokens and oracle, and until the next sweep.
    */
   rpcGasPerDeployment: 5_000_000,
+  deploymentDryRunMs: 2_000,
   deploymentDryRuns: 10_000,
   /**
    * Pools and tokens remembered because a check of theirs took more. Each is then asked one call alone, after a pause

@@ -2,7 +2,7 @@ import { toFunctionSelector } from 'viem';
 import type { Clock } from '../../engine/ports.js';
 import type { Hex, PoolKey } from '../../engine/quote.js';
 import { LruMap } from '../../system/lru-map.js';
-import { mapLimit } from '../../system/timers.js';
+import { Deadline, mapLimit } from '../../system/timers.js';
 import { type CallResult, encodeDeployPool } from '../contracts/abi-encoding.js';
 import type { AtBlock } from '../contracts/blocks-and-logs.js';
 import type { ChainReader } from '../contracts/chain-reader.js';
@@ -13,6 +13,8 @@ export interface DeploymentDryRunLimits {
   /** Of one dry run. */
   readonly gas: number;
   readonly inFlight: number;
+  /** How long a caller waits for the results that it lacks. */
+  readonly patienceMs: number;
   /** Results remembered: those used last, and up to as many more. */
   readonly remembered: number;
   readonly maxAgeMs: number;
@@ -26,11 +28,16 @@ interface Result {
 /**
  * Whether the factory deploys pools of two tokens and an oracle. The factory has the oracle take up the pair, and a new
  * pool reads the decimals of both tokens: any of the three may refuse. Strike, maturity and type play no part in that, so
- * one `deployPool` that the node runs by `eth_call` answers for all pools of the three. Its result is remembered.
+ * one `deployPool` that the node runs by `eth_call` answers for all pools of the three. Its result is remembered. With few
+ * contracts of his own anyone can name thousands of threes, and the book must not wait for them: a three without a result
+ * in time counts as not deployable until it is asked for again.
  */
 export class DeploymentDryRun {
   /** By the three addresses. */
   readonly #results: LruMap<string, Result>;
+  /** Of all callers, one after another. */
+  #dryRuns: Promise<unknown> = Promise.resolve();
+  #waiting = 0;
 
   constructor(
     private readonly settlement: Pick<ChainReader, 'call'>,
@@ -51,12 +58,28 @@ export class DeploymentDryRun {
       if (known === null) unknown.set(name, key);
       else found.set(name, known);
     }
-    await mapLimit([...unknown], this.limits.inFlight, async ([name, key]) => {
-      const isDeployable = await this.#dryRun(key, at);
-      found.set(name, isDeployable);
-      this.#results.set(name, { isDeployable, atMs: this.clock.monotonicMs() });
-    });
-    return keys.map((key) => found.get(nameOf(key)) === true);
+    const { patienceMs, remembered } = this.limits;
+    if (unknown.size > 0 && this.#waiting + unknown.size <= remembered) {
+      await new Deadline(this.clock, patienceMs).wait(this.#findOut(unknown, at, found));
+    }
+    // A result that is not found out in time is as it was.
+    return keys.map((key) => found.get(nameOf(key)) ?? this.#results.get(nameOf(key))?.isDeployable === true);
+  }
+
+  /** Goes on after its caller has stopped waiting. */
+  #findOut(unknown: ReadonlyMap<string, PoolKey>, at: AtBlock, found: Map<string, boolean>): Promise<unknown> {
+    this.#waiting += unknown.size;
+    const dryRuns = this.#dryRuns
+      .then(() =>
+        mapLimit([...unknown], this.limits.inFlight, async ([name, key]) => {
+          const isDeployable = this.#recall(name) ?? (await this.#dryRun(key, at));
+          found.set(name, isDeployable);
+          this.#results.set(name, { isDeployable, atMs: this.clock.monotonicMs() });
+        }),
+      )
+      .finally(() => (this.#waiting -= unknown.size));
+    this.#dryRuns = dryRuns.catch(() => undefined);
+    return dryRuns;
   }
 
   async #dryRun(key: PoolKey, at: AtBlock): Promise<boolean> {

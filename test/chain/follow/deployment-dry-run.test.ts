@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import t from 'tap';
 import { type Abi, encodeErrorResult, type Hex, parseAbi } from 'viem';
 import { type CallResult, encodeDeployPool } from '../../../src/chain/contracts/abi-encoding.js';
@@ -9,7 +10,7 @@ import { address, samplePool } from '../../engine/samples.js';
 import { ManualClock } from '../../system/manual-clock.js';
 
 const FACTORY = address(1);
-const LIMITS = { gas: 5_000_000, inFlight: 2, remembered: 3, maxAgeMs: 1_000 };
+const LIMITS = { gas: 5_000_000, inFlight: 2, patienceMs: 100, remembered: 3, maxAgeMs: 1_000 };
 const { poolKey } = samplePool(0);
 const at = { blockNumber: 7, blockHash: `0x${'07'.repeat(32)}` } as const;
 const DONE: CallResult = { reverted: false, data: '0x' };
@@ -113,4 +114,39 @@ t.test('the results used last are remembered, three at least and six at most', a
   t.equal(calls.length, 6);
   await dryRun.areDeployable([keyOf(6)], at);
   t.equal(calls.length, 7);
+});
+
+t.test('a caller waits so long for results; later ones hold for the next', async (t) => {
+  const { dryRun, node, clock, calls } = opened();
+  let answer: (result: CallResult) => void = () => undefined;
+  node.answer = () => new Promise((resolve) => (answer = resolve));
+  const first = dryRun.areDeployable([keyOf(5)], at);
+  await turn();
+  clock.advance(LIMITS.patienceMs);
+  t.strictSame(await first, [false]);
+  answer(DONE);
+  await turn();
+  t.strictSame(await dryRun.areDeployable([keyOf(5)], at), [true]);
+  t.equal(calls.length, 1);
+});
+
+t.test('a result that is not found out again in time is as it was', async (t) => {
+  const { dryRun, node, clock } = opened();
+  t.strictSame(await dryRun.areDeployable([keyOf(5)], at), [true]);
+  clock.advance(LIMITS.maxAgeMs);
+  node.answer = () => new Promise(() => undefined);
+  const again = dryRun.areDeployable([keyOf(5), keyOf(6)], at);
+  await turn();
+  clock.advance(LIMITS.patienceMs);
+  t.strictSame(await again, [true, false]);
+});
+
+t.test('no more wait for their dry run than are remembered', async (t) => {
+  const { dryRun, node, calls, clock } = opened();
+  node.answer = () => new Promise(() => undefined);
+  const first = dryRun.areDeployable([keyOf(5), keyOf(6)], at);
+  t.strictSame(await dryRun.areDeployable([keyOf(7), keyOf(8)], at), [false, false], 'at once');
+  clock.advance(LIMITS.patienceMs);
+  await first;
+  t.equal(calls.length, 2);
 });

@@ -24,6 +24,7 @@ function statesOf(reader: ChainReader): QuoteStates {
   const dryRun = new DeploymentDryRun(reader, FACTORY, clock, {
     gas: 1,
     inFlight: 1,
+    patienceMs: 1_000,
     remembered: 1,
     maxAgeMs: 1,
   });
