@@ -1,6 +1,7 @@
 import type { Hex } from '../engine/quote.js';
 import type { NetRequest, NetResponse } from '../net/net.js';
-import { AccountQuery, type ChainRead, type OptionBalance, type TokenBalance, WalletQuery } from '../wire/account.js';
+import { AccountQuery, WalletQuery } from '../wire/account.js';
+import type { ChainRead, OptionBalance, TokenBalance } from '../wire/answers.js';
 import { formatDecimal } from '../wire/primitives.js';
 import { parseQuery } from '../wire/query.js';
 import { withQuery } from './checked-input.js';

@@ -4,7 +4,6 @@ import type { GasRefusal } from '../quota/gas-budget.js';
 import { type PacedWork, UNPACED } from '../system/paced-work.js';
 import { parseExpiration } from '../wire/expiration.js';
 import {
-  type DeployedItem,
   type InstrumentJson,
   NoQuery,
   type Option,
@@ -14,9 +13,9 @@ import {
   postPoolsBody,
   readOption,
   settleBody,
-  type SettledItem,
   type SettleResponse,
 } from '../wire/options.js';
+import type { DeployedItem, SettledItem } from '../wire/answers.js';
 import { formatDecimal } from '../wire/primitives.js';
 import { withAmounts, withQuery } from './checked-input.js';
 import {

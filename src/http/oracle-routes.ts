@@ -1,12 +1,6 @@
 import { expirationRefusal, listMaturities, parseExpiration } from '../wire/expiration.js';
-import {
-  ivQuery,
-  listStrikes,
-  type OraclePrice,
-  spotQuery,
-  strikesCheck,
-  type VolatilityAnswer,
-} from '../wire/oracles.js';
+import { ivQuery, listStrikes, spotQuery, strikesCheck } from '../wire/oracles.js';
+import type { OraclePrice, VolatilityAnswer } from '../wire/answers.js';
 import { formatDecimal, parseDecimal } from '../wire/primitives.js';
 import { NoQuery } from '../wire/options.js';
 import { withQuery } from './checked-input.js';

@@ -1,15 +1,8 @@
 import type { NetRequest, NetResponse } from '../net/net.js';
 import type { GasRefusal } from '../quota/gas-budget.js';
 import type { delayCode } from '../wire/error-codes.js';
-import {
-  type DryRunResult,
-  type PostedQuoteJson,
-  postQuotesBody,
-  PostQuotesQuery,
-  type PublishAnswer,
-  type PublishedItem,
-  type QuoteToPublish,
-} from '../wire/orderbook.js';
+import { type DryRunResult, type PostedQuoteJson, postQuotesBody, PostQuotesQuery } from '../wire/orderbook.js';
+import type { PublishAnswer, PublishedItem, QuoteToPublish } from '../wire/answers.js';
 import { onChain } from '../wire/primitives.js';
 import type { QuoteJson } from '../wire/quote-json.js';
 import { PUBLICATION_UNCONFIRMED } from '../wire/unconfirmed.js';

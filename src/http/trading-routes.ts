@@ -2,30 +2,33 @@ import { type Hex, type PoolKey, type SignedQuote, ZERO_ADDRESS } from '../engin
 import type { NetRequest, NetResponse } from '../net/net.js';
 import type { GasRefusal } from '../quota/gas-budget.js';
 import type { TokenCapRefusal } from '../quota/token-caps.js';
-import { readAmount, readOption, type TokenAmount } from '../wire/options.js';
-import type { PublishedItem } from '../wire/orderbook.js';
+import { readAmount, readOption } from '../wire/options.js';
+import type { TokenAmount } from '../wire/answers.js';
+import type { PublishedItem } from '../wire/answers.js';
 import { formatDecimal } from '../wire/primitives.js';
 import type { ReadableJson } from '../wire/readable.js';
 import {
-  type ApprovalAnswer,
-  type ApprovalRequest,
   approvalsBody,
-  type CancelAnswer,
-  type CancelItem,
   cancelQuotesBody,
-  type FillAnswer,
   fillQuotesBody,
-  type FillRequest,
-  type NewQuote,
   type NewQuoteJson,
   newQuotesBody,
   readQuoteId,
-  type SigningResult,
-  type Traded,
-  type VaultOrder,
-  type VaultTradeAnswer,
   vaultTradeBody,
 } from '../wire/trading.js';
+import type {
+  ApprovalAnswer,
+  ApprovalRequest,
+  CancelAnswer,
+  CancelItem,
+  FillAnswer,
+  FillRequest,
+  NewQuote,
+  SigningResult,
+  Traded,
+  VaultOrder,
+  VaultTradeAnswer,
+} from '../wire/answers.js';
 import { TRANSACTION_UNCONFIRMED } from '../wire/unconfirmed.js';
 import { type Form, type Formed, withAmounts } from './checked-input.js';
 import { lower } from './parse.js';

@@ -1,6 +1,7 @@
 import type { Hex, PoolKey } from '../engine/quote.js';
 import { readNewExpiration } from '../wire/expiration.js';
-import { type OptionTerms, readAmount, type VaultQuote, vaultQuoteQuery, type VaultTrade } from '../wire/options.js';
+import { type OptionTerms, readAmount, vaultQuoteQuery } from '../wire/options.js';
+import type { VaultQuote, VaultTrade } from '../wire/answers.js';
 import { formatDecimal } from '../wire/primitives.js';
 import { withQuery } from './checked-input.js';
 import { BAD_EXPIRATION, chainUnreachable, json, noWallet, refuse } from './responses.js';

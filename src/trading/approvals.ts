@@ -8,7 +8,7 @@ import type { GasAccount, Operator } from '../chain/wallet/operator.js';
 import type { Hex } from '../engine/quote.js';
 import type { GasRefusal } from '../quota/gas-budget.js';
 import { MAX_UINT256, parseDecimal } from '../wire/primitives.js';
-import type { ApprovalAnswer, ApprovalItem, ApprovalRequest } from '../wire/trading.js';
+import type { ApprovalAnswer, ApprovalItem, ApprovalRequest } from '../wire/answers.js';
 import { TRANSACTION_UNCONFIRMED } from '../wire/unconfirmed.js';
 import { atOnce, type TurnResult, turnOf, type Turns } from './turns.js';
 

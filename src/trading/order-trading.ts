@@ -12,7 +12,7 @@ import { type Hex, type Order, type Quote, ZERO_ADDRESS } from '../engine/quote.
 import { GAS_PER_CANCEL, GAS_PER_CANCELLED_QUOTE, type GasRefusal } from '../quota/gas-budget.js';
 import type { TokenCapRefusal, TokenCaps } from '../quota/token-caps.js';
 import { mapLimit } from '../system/timers.js';
-import type { CancelAnswer, CancelItem, FillAnswer, FillRequest, TradeItem } from '../wire/trading.js';
+import type { CancelAnswer, CancelItem, FillAnswer, FillRequest, TradeItem } from '../wire/answers.js';
 import { atOnce, type TurnResult, turnOf, type Turns } from './turns.js';
 
 type FillResult = FillAnswer | GasRefusal | TokenCapRefusal;

@@ -6,7 +6,7 @@ import { findPools } from '../chain/follow/pool-addresses.js';
 import type { ChainSeconds, OptionSeries } from '../chain/options/option-series.js';
 import type { Hex, PoolKey, SignedQuote } from '../engine/quote.js';
 import { readNewExpiration } from '../wire/expiration.js';
-import type { NewQuote, SigningRefusal, SigningResult } from '../wire/trading.js';
+import type { NewQuote, SigningRefusal, SigningResult } from '../wire/answers.js';
 
 interface Keyed {
   readonly quote: NewQuote;

@@ -15,9 +15,9 @@ import type { Hex, PoolKey } from '../engine/quote.js';
 import type { GasRefusal } from '../quota/gas-budget.js';
 import type { TokenCapRefusal, TokenCaps } from '../quota/token-caps.js';
 import { readNewExpiration } from '../wire/expiration.js';
-import type { TokenAmount } from '../wire/options.js';
+import type { TokenAmount } from '../wire/answers.js';
 import { parseDecimal } from '../wire/primitives.js';
-import type { VaultOrder, VaultTradeAnswer } from '../wire/trading.js';
+import type { VaultOrder, VaultTradeAnswer } from '../wire/answers.js';
 import { atOnce, type TurnResult, turnOf, type Turns } from './turns.js';
 
 type VaultTradeOutcome = VaultTradeAnswer | GasRefusal | TokenCapRefusal;

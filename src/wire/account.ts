@@ -1,5 +1,4 @@
 import Type, { type Static } from 'typebox';
-import type { Hex } from '../engine/quote.js';
 import { Address, ChainId, closed } from './primitives.js';
 
 const walletAddr = Type.Optional(Address);
@@ -41,21 +40,3 @@ export const OptionBalances = closed({
   expired: Type.Array(Position),
 });
 export type OptionBalances = Static<typeof OptionBalances>;
-
-/** A reading of the chain. */
-export type ChainRead<T> = { readonly type: 'READ'; readonly value: T } | { readonly type: 'CHAIN_UNREACHABLE' };
-
-export type TokenBalance =
-  | { readonly symbol: string; readonly address: Hex; readonly units: bigint; readonly decimals: number }
-  /** The token did not answer. */
-  | { readonly symbol: string; readonly reason: string };
-
-export interface OptionBalance {
-  readonly poolAddress: Hex;
-  /** BASE-QUOTE-DDMMMYYYY-STRIKE-C|P. */
-  readonly name: string;
-  /** 1e-18 contracts, above 0. */
-  readonly amount: bigint;
-  readonly exposure: 'SHORT' | 'LONG';
-  readonly isOpen: boolean;
-}

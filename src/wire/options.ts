@@ -1,5 +1,4 @@
 import Type, { type Static } from 'typebox';
-import type { Hex } from '../engine/quote.js';
 import { PoolKeyJson } from './orderbook.js';
 import {
   Address,
@@ -159,35 +158,3 @@ export function poolJson({ base, quote, expiration, strike, type }: OptionTerms,
   const after = JSON.stringify({ type, poolAddress }).slice(1);
   return `${before},"strike":${formatDecimal(strike, 18)},${after}`;
 }
-
-/** The outcome of one option of POST /pools. */
-export type DeployedItem =
-  | { readonly type: 'CREATED' | 'EXISTED'; readonly poolAddress: Hex }
-  | { readonly type: 'FAILED'; readonly reason: string };
-
-/** The outcome of one position that is closed; `reason` is for people. */
-export type SettledItem = { readonly type: 'SETTLED' } | { readonly type: 'FAILED'; readonly reason: string };
-
-/** An amount of a token as its contract gives it: `units` of 10^-`decimals`. */
-export interface TokenAmount {
-  readonly units: bigint;
-  readonly decimals: number;
-}
-
-export interface VaultTrade extends OptionTerms {
-  /** 1e-18 contracts. */
-  readonly size: bigint;
-  /** True: the operator buys from the vault. */
-  readonly isBuy: boolean;
-}
-
-export type VaultRefusalCode = 'invalid_expiration' | 'unknown_vault' | 'contract_refused';
-
-export type VaultQuote =
-  /** `quote` contains `fee`. */
-  | { readonly type: 'QUOTED'; readonly vault: string; readonly quote: TokenAmount; readonly fee: TokenAmount }
-  /** The trade is not possible: `message` says why, in the words of the date rules, or as a contract's error. */
-  | { readonly type: 'REFUSED'; readonly code: VaultRefusalCode; readonly message: string }
-  /** The vault gave no quote, for a reason that is not the client's. */
-  | { readonly type: 'FAILED' }
-  | { readonly type: 'CHAIN_UNREACHABLE' };

@@ -90,19 +90,3 @@ function roundUp(x: bigint): bigint {
   const interval = strikeInterval(x);
   return ((x + interval - 1n) / interval) * interval;
 }
-
-/** A price of one token in another, as the oracle gives it. */
-export type OraclePrice =
-  /** In 1e-18. */
-  | { readonly type: 'PRICED'; readonly price: bigint }
-  /** The oracle adapter does not support the pair. */
-  | { readonly type: 'UNSUPPORTED' }
-  /** It gave no price for a reason that may pass, such as a price that is too old. */
-  | { readonly type: 'FAILED' };
-
-export type VolatilityAnswer =
-  /** In 1e-18 a year, in the order of the strikes. */
-  | { readonly type: 'GIVEN'; readonly volatilities: readonly bigint[] }
-  | { readonly type: 'FAILED' }
-  /** The profile names no oracle of volatilities. */
-  | { readonly type: 'NO_ORACLE' };

@@ -1,5 +1,4 @@
 import Type, { type Static } from 'typebox';
-import type { Hex, Order, PoolKey, SignedQuote } from '../engine/quote.js';
 import {
   Address,
   AddressOrAll,
@@ -125,24 +124,6 @@ export const PostQuotesResult = closed({
 });
 export type PostQuotesResult = Static<typeof PostQuotesResult>;
 
-/** A posted quote as the service works with it: numbers read, letters lower, checked for its form alone. */
-export interface QuoteToPublish extends Omit<SignedQuote, 'pool'> {
-  readonly poolKey: PoolKey;
-}
-
-/** The outcome of one quote, in the order of the request. */
-export type PublishedItem =
-  | { readonly type: 'CREATED' | 'EXISTS'; readonly order: Order; readonly fillableSize: bigint }
-  | { readonly type: 'FAILED'; readonly reason: string };
-
-export type PublishAnswer =
-  | { readonly type: 'ANSWERED'; readonly items: readonly PublishedItem[] }
-  /** Time is up and nothing has landed; these may still enter. */
-  | { readonly type: 'NOT_CONFIRMED'; readonly pending: readonly Hex[] }
-  | { readonly type: 'NO_GAS_MONEY'; readonly wallet: Hex }
-  | { readonly type: 'QUEUE_FULL' }
-  | { readonly type: 'CHAIN_UNREACHABLE' };
-
 function nullableHash(pattern: string, description: string) {
   return Type.Union([Type.String({ pattern, description }), Type.Null()]);
 }
@@ -255,39 +236,6 @@ export const CoverTerms = closed(
   },
 );
 export type CoverTerms = Static<typeof CoverTerms>;
-
-/** A transaction that the taker sends: the contract, and its calldata. */
-export interface FillCall {
-  readonly to: Hex;
-  readonly data: Hex;
-}
-
-/**
- * Costs of filling a part of a quote. Amounts are in the smallest units of the collateral token. `premium` goes to the
- * maker (the quote is an ask) or to the taker (a bid), `collateral` is locked by a taker who sells, `fee` is the
- * protocol's. `pays`: the most that leaves the taker's account; a taker who closes a position pays less.
- */
-export interface FillCosts {
-  readonly premium: bigint;
-  readonly fee: bigint;
-  readonly collateral: bigint;
-  readonly pays: bigint;
-  readonly call: FillCall;
-}
-
-/** How a taker fills the parts of a cover, in their order. */
-export interface CoverPlan {
-  readonly legs: readonly FillCosts[];
-  /** The taker approves `spender` for `amount`, in units of 10^-`decimals` of `token`, first. Null: there is no leg. */
-  readonly approval: {
-    readonly token: Hex;
-    readonly decimals: number;
-    readonly spender: Hex;
-    readonly amount: bigint;
-  } | null;
-  /** All legs in one transaction, which fills all of them or none. Null: there are fewer than two. */
-  readonly bundle: FillCall | null;
-}
 
 export const RfqQuotesQuery = closed({
   poolAddress: Address,

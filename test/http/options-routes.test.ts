@@ -10,7 +10,8 @@ import {
 import type { LargeAnswerRunner } from '../../src/http/responses.js';
 import type { GasRefusal } from '../../src/quota/gas-budget.js';
 import type { PacedWork } from '../../src/system/paced-work.js';
-import { type DeployedItem, type OptionTerms, readAmount, type SettledItem } from '../../src/wire/options.js';
+import { type OptionTerms, readAmount } from '../../src/wire/options.js';
+import type { DeployedItem, SettledItem } from '../../src/wire/answers.js';
 import { formatDecimal, parseDecimal } from '../../src/wire/primitives.js';
 import { POOL } from '../engine/samples.js';
 import { ask, requestOf } from './ask-route.js';

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { rfqMessageRoutes, vaultRoute, type VaultPrices } from '../../src/http/vault-routes.js';
 import type { Hex } from '../../src/engine/quote.js';
-import type { VaultQuote } from '../../src/wire/options.js';
+import type { VaultQuote } from '../../src/wire/answers.js';
 import { ask, requestOf } from './ask-route.js';
 
 const limits = { queryPairs: 10, schemaErrors: 20 };

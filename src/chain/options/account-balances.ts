@@ -2,7 +2,7 @@ import { encodeEventTopics, encodeFunctionData } from 'viem';
 import type { Clock } from '../../engine/ports.js';
 import { type Hex, type Pool, ZERO_ADDRESS } from '../../engine/quote.js';
 import { LruMap } from '../../system/lru-map.js';
-import type { ChainRead, OptionBalance, TokenBalance } from '../../wire/account.js';
+import type { ChainRead, OptionBalance, TokenBalance } from '../../wire/answers.js';
 import { formatDecimal } from '../../wire/primitives.js';
 import { readUint } from '../contracts/abi-encoding.js';
 import { LONG, optionTokenAbi, poolFactoryAbi, SHORT } from '../contracts/abi.js';

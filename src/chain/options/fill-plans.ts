@@ -1,6 +1,6 @@
 import { encodeFunctionData } from 'viem';
 import { type Hex, type Pool, type Quote, ZERO_ADDRESS } from '../../engine/quote.js';
-import type { CoverPlan, FillCall, FillCosts } from '../../wire/orderbook.js';
+import type { CoverPlan, FillCall, FillCosts } from '../../wire/answers.js';
 import { type ContractCall, readUint } from '../contracts/abi-encoding.js';
 import { poolAbi } from '../contracts/abi.js';
 import type { ChainReader } from '../contracts/chain-reader.js';

@@ -1,6 +1,6 @@
 import { decodeFunctionResult, encodeFunctionData } from 'viem';
 import type { Hex } from '../../engine/quote.js';
-import type { OraclePrice, VolatilityAnswer } from '../../wire/oracles.js';
+import type { OraclePrice, VolatilityAnswer } from '../../wire/answers.js';
 import { type CallResult, type ContractCall, readUint } from '../contracts/abi-encoding.js';
 import { oracleAdapterAbi, volatilityOracleAbi } from '../contracts/abi.js';
 import type { ChainReader } from '../contracts/chain-reader.js';

@@ -1,7 +1,7 @@
 import { encodeFunctionData } from 'viem';
 import type { Hex, Pool, PoolKey } from '../../engine/quote.js';
 import { readNewExpiration } from '../../wire/expiration.js';
-import type { TokenAmount, VaultQuote, VaultTrade } from '../../wire/options.js';
+import type { TokenAmount, VaultQuote, VaultTrade } from '../../wire/answers.js';
 import { type CallResult, type ContractCall, readUint } from '../contracts/abi-encoding.js';
 import { poolAbi, vaultAbi } from '../contracts/abi.js';
 import type { ChainReader } from '../contracts/chain-reader.js';

@@ -3,7 +3,7 @@ import type { QuoteDigest, QuoteSignature } from '../../auth/quote-signature.js'
 import type { Clock } from '../../engine/ports.js';
 import type { Hex, Pool, SignedQuote } from '../../engine/quote.js';
 import { yieldToEventLoop } from '../../system/timers.js';
-import type { QuoteToPublish } from '../../wire/orderbook.js';
+import type { QuoteToPublish } from '../../wire/answers.js';
 import { unlessChainFails } from '../contracts/contract-errors.js';
 import { boundQuote, identifiedQuote } from '../contracts/quote-types.js';
 import type { PoolAddresses } from '../follow/pool-addresses.js';

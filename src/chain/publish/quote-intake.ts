@@ -15,7 +15,7 @@ import {
   WouldRevert,
 } from '../wallet/errors.js';
 import { Deadline } from '../../system/timers.js';
-import type { PublishAnswer, PublishedItem, QuoteToPublish } from '../../wire/orderbook.js';
+import type { PublishAnswer, PublishedItem, QuoteToPublish } from '../../wire/answers.js';
 import type { PublicationOutcome, QuotePublisher } from './publisher.js';
 import {
   asExisting,

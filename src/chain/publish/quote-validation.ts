@@ -3,7 +3,7 @@ import type { SignatureChecks } from '../../auth/signature-pool.js';
 import type { Clock } from '../../engine/ports.js';
 import { type Hex, MAX_PRICE, type Order, type PoolKey, type SignedQuote } from '../../engine/quote.js';
 import { yieldToEventLoop } from '../../system/timers.js';
-import type { PublishedItem, QuoteToPublish } from '../../wire/orderbook.js';
+import type { PublishedItem, QuoteToPublish } from '../../wire/answers.js';
 import { boundQuote, type IdentifiedQuote, identifiedQuote } from '../contracts/quote-types.js';
 import type { PoolAddresses } from '../follow/pool-addresses.js';
 import type { QuoteStates } from '../follow/quote-states.js';

@@ -5,7 +5,7 @@ import { poolAbi, vaultAbi } from '../../../src/chain/contracts/abi.js';
 import { arbitrum } from '../../../src/chain/contracts/deployments.js';
 import { OptionSeries } from '../../../src/chain/options/option-series.js';
 import { VaultQuotes } from '../../../src/chain/options/vault-quotes.js';
-import type { VaultTrade } from '../../../src/wire/options.js';
+import type { VaultTrade } from '../../../src/wire/answers.js';
 import { RpcError, RpcUnreachable } from '../../../src/chain/rpc/rpc-errors.js';
 import type { Pool } from '../../../src/engine/quote.js';
 import { revertWith } from '../factory-answers.js';

@@ -6,7 +6,7 @@ import type { IdentifiedQuote } from '../../../src/chain/contracts/quote-types.j
 import { DEV_ACCOUNTS } from '../../../src/chain/dev/dev-client.js';
 import { QuoteDryRun } from '../../../src/chain/publish/dry-run.js';
 import { QuoteRules } from '../../../src/chain/publish/quote-validation.js';
-import type { QuoteToPublish } from '../../../src/wire/orderbook.js';
+import type { QuoteToPublish } from '../../../src/wire/answers.js';
 import { RpcUnreachable } from '../../../src/chain/rpc/rpc-errors.js';
 import type { Hex } from '../../../src/engine/quote.js';
 import type { QuoteError } from '../../../src/wire/orderbook.js';

@@ -3,7 +3,7 @@ import t from 'tap';
 import { type PublicationOutcome, PublicationUnseen } from '../../../src/chain/publish/publisher.js';
 import { type QuoteBudget, QuoteIntake } from '../../../src/chain/publish/quote-intake.js';
 import { QuoteValidation, QuoteRules } from '../../../src/chain/publish/quote-validation.js';
-import type { QuoteToPublish } from '../../../src/wire/orderbook.js';
+import type { QuoteToPublish } from '../../../src/wire/answers.js';
 import { RpcUnreachable } from '../../../src/chain/rpc/rpc-errors.js';
 import {
   InsufficientFunds,
