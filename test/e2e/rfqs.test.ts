@@ -3,7 +3,7 @@ import { startLocalChain } from '../../src/chain/dev/local-chain.js';
 import { tierQuotas } from '../../src/config/limits.js';
 import type { RfqJson } from '../../src/wire/rfq.js';
 import { Market, ONE } from '../chain/dev/market.js';
-import { RestClient } from './rest-client.js';
+import { RestClient, untilKnown } from './rest-client.js';
 import { startTestService } from './running-service.js';
 import { SocketClient } from './socket-client.js';
 
@@ -208,11 +208,14 @@ await t.test('what cannot be a request is refused, and changes nothing', async (
 await t.test('a key opens as many requests in a minute as its tier allows, each leg for itself', async (t) => {
   const { key } = await running.keys.create('free', 'asks often');
   const free = new RestClient(running.httpUrl, key);
+  await untilKnown(() => free.get(`/rfqs?chainId=${chainId}`));
   const legs = Array.from({ length: 8 }, () => leg(call.poolAddress));
-  for (let n = 0; n + legs.length <= tierQuotas.free.rfqsPerMinute; n += legs.length) {
-    t.equal((await free.post('/rfqs', { ...asking, legs })).status, 201);
-  }
-  const { status, body, headers } = await free.post('/rfqs', { ...asking, legs });
-  t.strictSame([status, body], [429, { message: 'RATELIMITED' }]);
-  t.match(headers.get('retry-after'), /^[1-9]/);
+  const ask = () => free.post('/rfqs', { ...asking, legs });
+  // A busy machine may take long enough for some of the quota to come back.
+  let opened = 0;
+  let answer = await ask();
+  for (; answer.status === 201; answer = await ask()) opened += legs.length;
+  t.ok(opened > tierQuotas.free.rfqsPerMinute - legs.length, `${opened} are opened`);
+  t.strictSame([answer.status, answer.body], [429, { message: 'RATELIMITED' }]);
+  t.match(answer.headers.get('retry-after'), /^[1-9]/);
 });
