@@ -1,6 +1,6 @@
 /**
- * What services answer to routes, before it becomes JSON. Clients get none of it: it has the engine's types, and amounts
- * as bigint.
+ * Answers of services to routes, before they become JSON. Clients get none of them: they have the engine's types, and
+ * amounts as bigint.
  */
 import type { Hex, Order, PoolKey, SignedQuote } from '../engine/quote.js';
 import type { OptionTerms } from './options.js';
