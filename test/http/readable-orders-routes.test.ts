@@ -151,21 +151,27 @@ for (const [what, rowsPerSlice] of [
   });
 }
 
-t.test('a long list is written in slices, each charged, and shows the orders as they were', async (t) => {
+/** Five quotes in slices of two. Between two slices a contract of the quote `filled` is filled. */
+function servedInSlices(filled: number) {
   const { others, charged, apply, read } = served({ rowsPerSlice: 2 });
   for (const n of [1, 2, 3, 4, 5]) apply(enter(sampleQuote({ n, size: 10n * CONTRACT })));
   let turns = 0;
   others.turn = () => {
     const origin = originAt(60 + turns++);
     const position = at('settlement', origin.blockNumber);
-    apply({ type: 'FILL_QUOTE', quoteId: quoteIdOf(1), size: CONTRACT, origin, position });
+    apply({ type: 'FILL_QUOTE', quoteId: quoteIdOf(filled), size: CONTRACT, origin, position });
   };
+  return { charged, read, turns: () => turns };
+}
+
+t.test('a long list is written in slices, each charged, and shows the orders as they were', async (t) => {
+  const { charged, read, turns } = servedInSlices(1);
   const text = await read('/orderbook/orders');
   t.match(
     JSON.parse(text),
     [5, 4, 3, 2, 1].map((n) => ({ quoteId: quoteIdOf(n), remainingSize: 10 })),
   );
-  t.equal(turns, 3);
+  t.equal(turns(), 3);
   const [reading, ...slices] = charged;
   t.strictSame(reading, [1, 0]);
   t.strictSame(
@@ -185,20 +191,13 @@ const OPTION = 'base=WETH&quote=USDC&expiration=24NOV23&strike=1800&type=C';
 t.test(
   'a long list of the best quotes is written in slices, each charged, and shows the quotes as they were',
   async (t) => {
-    const { others, charged, apply, read } = served({ rowsPerSlice: 2 });
-    for (const n of [1, 2, 3, 4, 5]) apply(enter(sampleQuote({ n, size: 10n * CONTRACT })));
-    let turns = 0;
-    others.turn = () => {
-      const origin = originAt(60 + turns++);
-      const position = at('settlement', origin.blockNumber);
-      apply({ type: 'FILL_QUOTE', quoteId: quoteIdOf(5), size: CONTRACT, origin, position });
-    };
+    const { charged, read, turns } = servedInSlices(5);
     const text = await read(`/orderbook/quotes?${OPTION}&side=ask&size=50`);
     t.match(
       JSON.parse(text),
       [1, 2, 3, 4, 5].map((n) => ({ quoteId: quoteIdOf(n), remainingSize: 10 })),
     );
-    t.equal(turns, 3);
+    t.equal(turns(), 3);
     t.strictSame(
       charged.map(([rows]) => rows).filter((rows) => rows > 0),
       [2, 2, 1],

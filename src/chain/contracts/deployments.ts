@@ -18,6 +18,42 @@ function contract(address: Hex, startBlock: number): ContractProfile {
 export const ANY_SYMBOL = '*';
 
 /**
+ * The tokens of Arbitrum's published table beside the service's own symbols. Owners may rename them, which must not end a
+ * start; their decimals are checked.
+ */
+const FURTHER_TOKENS = [
+  { symbol: 'WSTETH', address: '0x5979D7b546E38E414F7E9822514be443A4800529', decimals: 18 },
+  { symbol: 'KNC', address: '0xe4DDDfe67E7164b0FE14E218d80dC4C08eDC01cB', decimals: 18 },
+  { symbol: 'DPX', address: '0x6C2C06790b3E3E3c38e12Ee22F8183b37a13EE55', decimals: 18 },
+  { symbol: 'AAVE', address: '0xba5DdD1f9d7F570dc94a51479a000E3BCE967196', decimals: 18 },
+  { symbol: 'RPL', address: '0xB766039cc6DB368759C1E56B79AFfE831d0Cc507', decimals: 18 },
+  { symbol: 'GNS', address: '0x18c11FD286C5EC11c3b683Caa813B77f5163A122', decimals: 18 },
+  { symbol: 'COMP', address: '0x354A6dA3fcde098F8389cad84b0182725c6C91dE', decimals: 18 },
+  { symbol: 'BAL', address: '0x040d1EdC9569d4Bab2D15287Dc5A4F10F56a56B8', decimals: 18 },
+  { symbol: 'MKR', address: '0x2e9a6Df78E42a30712c10a9Dc4b1C8656f8F2879', decimals: 18 },
+  { symbol: 'FRAX', address: '0x17FC002b466eEc40DaE837Fc4bE5c67993ddBd6F', decimals: 18 },
+  { symbol: 'MAGIC', address: '0x539bdE0d7Dbd336b79148AA742883198BBF60342', decimals: 18 },
+  { symbol: 'YFI', address: '0x82e3A8F066a6989666b031d916c43672085b1582', decimals: 18 },
+  { symbol: 'CRV', address: '0x11cDb42B0EB46D95f990BeDD4695A6e3fA034978', decimals: 18 },
+  { symbol: 'RDNT', address: '0x3082CC23568eA640225c2467653dB90e9250AaA0', decimals: 18 },
+  { symbol: 'USDT', address: '0xFd086bC7CD5C481DCC9C85ebE478A1C0b69FCbb9', decimals: 6 },
+  { symbol: 'TUSD', address: '0x4D15a3A2286D883AF0AA1B3f21367843FAc63E07', decimals: 18 },
+  { symbol: 'GMX', address: '0xfc5A1A6EB076a2C7aD06eD22C90d7E710E35ad0a', decimals: 18 },
+  { symbol: 'JOE', address: '0x371c7ec6D8039ff7933a2AA28EB827Ffe1F52f07', decimals: 18 },
+  { symbol: 'CBETH', address: '0x1DEBd73E752bEaF79865Fd6446b0c970EaE7732f', decimals: 18 },
+  { symbol: 'DODO', address: '0x69Eb4FA4a2fbd498C257C57Ea8b7655a2559A581', decimals: 18 },
+  { symbol: 'MIMATIC', address: '0x3F56e0c36d275367b8C502090EDF38289b3dEa0d', decimals: 18 },
+  { symbol: 'USDD', address: '0x680447595e8b7b3Aa1B43beB9f6098C79ac2Ab3f', decimals: 18 },
+  { symbol: 'SUSHI', address: '0xd4d42F0b6DEF4CE0383636770eF773390d85c61A', decimals: 18 },
+  { symbol: 'UNI', address: '0xFa7F8980b0f1E64A2062791cc3b0871572f1F7f0', decimals: 18 },
+  { symbol: 'SPELL', address: '0x3E6648C5a70A150A88bCE65F4aD4d506Fe15d2AF', decimals: 18 },
+  { symbol: 'FXS', address: '0x9d2F299715D94d8A7E6F5eaa8E654E8c74a988A7', decimals: 18 },
+  { symbol: 'LUSD', address: '0x93b346b6BC2548dA6A1E7d98E9a421B42541425b', decimals: 18 },
+  { symbol: 'SOL', address: '0x2bcC6D6CdBbDC0a4071e48bb3B969b06B3330c07', decimals: 9 },
+  { symbol: 'OP', address: '0xaC800FD6159c2a2CB8fC31EF74621eB430287a5A', decimals: 18 },
+] as const;
+
+/**
  * Arbitrum One with the stream on Arbitrum Nova. Symbols are those that options are asked for by; USDC is the bridged
  * token, which the vaults' registry calls USDCe. Its RPC endpoints are public and rate-limited: a service of some size
  * configures its own.
@@ -59,46 +95,7 @@ export const arbitrum: Profile = {
     { symbol: 'USDC', address: '0xFF970A61A04b1cA14834A43f5dE4533eBDDB5CC8', decimals: 6 },
     { symbol: 'DAI', address: '0xDA10009cBd5D07dd0CeCc66161FC93D7c9000da1', decimals: 18 },
     { symbol: 'ARB', address: '0x912CE59144191C1204E64559FE8253a0e49E6548', decimals: 18 },
-    // The rest of the published table. Owners may rename a token, which must not end a start; its decimals are checked.
-    {
-      symbol: 'WSTETH',
-      address: '0x5979D7b546E38E414F7E9822514be443A4800529',
-      decimals: 18,
-      onChainSymbol: ANY_SYMBOL,
-    },
-    { symbol: 'KNC', address: '0xe4DDDfe67E7164b0FE14E218d80dC4C08eDC01cB', decimals: 18, onChainSymbol: ANY_SYMBOL },
-    { symbol: 'DPX', address: '0x6C2C06790b3E3E3c38e12Ee22F8183b37a13EE55', decimals: 18, onChainSymbol: ANY_SYMBOL },
-    { symbol: 'AAVE', address: '0xba5DdD1f9d7F570dc94a51479a000E3BCE967196', decimals: 18, onChainSymbol: ANY_SYMBOL },
-    { symbol: 'RPL', address: '0xB766039cc6DB368759C1E56B79AFfE831d0Cc507', decimals: 18, onChainSymbol: ANY_SYMBOL },
-    { symbol: 'GNS', address: '0x18c11FD286C5EC11c3b683Caa813B77f5163A122', decimals: 18, onChainSymbol: ANY_SYMBOL },
-    { symbol: 'COMP', address: '0x354A6dA3fcde098F8389cad84b0182725c6C91dE', decimals: 18, onChainSymbol: ANY_SYMBOL },
-    { symbol: 'BAL', address: '0x040d1EdC9569d4Bab2D15287Dc5A4F10F56a56B8', decimals: 18, onChainSymbol: ANY_SYMBOL },
-    { symbol: 'MKR', address: '0x2e9a6Df78E42a30712c10a9Dc4b1C8656f8F2879', decimals: 18, onChainSymbol: ANY_SYMBOL },
-    { symbol: 'FRAX', address: '0x17FC002b466eEc40DaE837Fc4bE5c67993ddBd6F', decimals: 18, onChainSymbol: ANY_SYMBOL },
-    { symbol: 'MAGIC', address: '0x539bdE0d7Dbd336b79148AA742883198BBF60342', decimals: 18, onChainSymbol: ANY_SYMBOL },
-    { symbol: 'YFI', address: '0x82e3A8F066a6989666b031d916c43672085b1582', decimals: 18, onChainSymbol: ANY_SYMBOL },
-    { symbol: 'CRV', address: '0x11cDb42B0EB46D95f990BeDD4695A6e3fA034978', decimals: 18, onChainSymbol: ANY_SYMBOL },
-    { symbol: 'RDNT', address: '0x3082CC23568eA640225c2467653dB90e9250AaA0', decimals: 18, onChainSymbol: ANY_SYMBOL },
-    { symbol: 'USDT', address: '0xFd086bC7CD5C481DCC9C85ebE478A1C0b69FCbb9', decimals: 6, onChainSymbol: ANY_SYMBOL },
-    { symbol: 'TUSD', address: '0x4D15a3A2286D883AF0AA1B3f21367843FAc63E07', decimals: 18, onChainSymbol: ANY_SYMBOL },
-    { symbol: 'GMX', address: '0xfc5A1A6EB076a2C7aD06eD22C90d7E710E35ad0a', decimals: 18, onChainSymbol: ANY_SYMBOL },
-    { symbol: 'JOE', address: '0x371c7ec6D8039ff7933a2AA28EB827Ffe1F52f07', decimals: 18, onChainSymbol: ANY_SYMBOL },
-    { symbol: 'CBETH', address: '0x1DEBd73E752bEaF79865Fd6446b0c970EaE7732f', decimals: 18, onChainSymbol: ANY_SYMBOL },
-    { symbol: 'DODO', address: '0x69Eb4FA4a2fbd498C257C57Ea8b7655a2559A581', decimals: 18, onChainSymbol: ANY_SYMBOL },
-    {
-      symbol: 'MIMATIC',
-      address: '0x3F56e0c36d275367b8C502090EDF38289b3dEa0d',
-      decimals: 18,
-      onChainSymbol: ANY_SYMBOL,
-    },
-    { symbol: 'USDD', address: '0x680447595e8b7b3Aa1B43beB9f6098C79ac2Ab3f', decimals: 18, onChainSymbol: ANY_SYMBOL },
-    { symbol: 'SUSHI', address: '0xd4d42F0b6DEF4CE0383636770eF773390d85c61A', decimals: 18, onChainSymbol: ANY_SYMBOL },
-    { symbol: 'UNI', address: '0xFa7F8980b0f1E64A2062791cc3b0871572f1F7f0', decimals: 18, onChainSymbol: ANY_SYMBOL },
-    { symbol: 'SPELL', address: '0x3E6648C5a70A150A88bCE65F4aD4d506Fe15d2AF', decimals: 18, onChainSymbol: ANY_SYMBOL },
-    { symbol: 'FXS', address: '0x9d2F299715D94d8A7E6F5eaa8E654E8c74a988A7', decimals: 18, onChainSymbol: ANY_SYMBOL },
-    { symbol: 'LUSD', address: '0x93b346b6BC2548dA6A1E7d98E9a421B42541425b', decimals: 18, onChainSymbol: ANY_SYMBOL },
-    { symbol: 'SOL', address: '0x2bcC6D6CdBbDC0a4071e48bb3B969b06B3330c07', decimals: 9, onChainSymbol: ANY_SYMBOL },
-    { symbol: 'OP', address: '0xaC800FD6159c2a2CB8fC31EF74621eB430287a5A', decimals: 18, onChainSymbol: ANY_SYMBOL },
+    ...FURTHER_TOKENS.map((token) => ({ ...token, onChainSymbol: ANY_SYMBOL })),
   ],
   vaults: [
     { name: 'pSV-WETH/USDCe-C', address: '0xbae43c546DFADC69576aE73C68e0694A54F08e1B' },

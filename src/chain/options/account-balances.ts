@@ -106,7 +106,7 @@ export class AccountBalances {
 
   async #readOptions(wallet: Hex): Promise<HeldPosition[]> {
     const pools = await this.#pools.all();
-    // Encoded once: that takes longer than all else here (measured, with a thousand pools).
+    // Encoded once, not for each of thousands of pools: the calldata does not name the pool.
     const encoded = [SHORT, LONG].map((id) => positionCall(ZERO_ADDRESS, wallet, id).data);
     const calls = pools.flatMap(({ pool: { poolAddress: to } }) => encoded.map((data) => ({ to, data })));
     const balances = (await this.reader.multicall(calls)).map(readUint);
