@@ -158,12 +158,7 @@ t.test('timers, and what else tells the time or draws lots, are reached through 
     const isTimed = /(?<![.#\w])(setTimeout|setInterval|setImmediate)\(/.test(text) && folderOf(file) !== 'net';
     return isTimed || /\bnew Date\(\)|\bDate\(\)|\brandom(Bytes|Int|UUID|FillSync)\(|\bgetRandomValues\(/.test(text);
   });
-  t.strictSame(direct.map((file) => file.split(path.sep).join('/')).sort(), [
-    'client/ports.ts',
-    // The index of orders is salted with it, which no state and no answer depends on.
-    'persistence/recovery/replay.ts',
-    'system/clock.ts',
-  ]);
+  t.strictSame(direct.map((file) => file.split(path.sep).join('/')).sort(), ['client/ports.ts', 'system/clock.ts']);
 });
 
 t.test('no folder or file is a grab-bag', async (t) => {

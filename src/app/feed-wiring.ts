@@ -5,6 +5,7 @@ import { Feed, type FeedOptions } from '../feed/feed.js';
 import { readPastFills } from '../feed/past-fills.js';
 import type { TradeVolume } from '../feed/trade-volume.js';
 import type { CoverQueries } from '../http/cover-route.js';
+import { ID_SALT } from '../system/clock.js';
 import type { ServiceOptions } from './service-options.js';
 
 /** Parts that the feed needs besides the engine as it is now; `recent`: the events just before. */
@@ -27,6 +28,7 @@ export function openFeed({ engine, epoch, history, limits }: ServiceOptions, par
       recent,
     },
     older: history,
+    idSalt: ID_SALT,
     limits,
   });
 }

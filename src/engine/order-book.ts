@@ -63,7 +63,6 @@ export class OrderBook {
     if (order.state === 'live') this.#sideOf(order).remove(order);
     if (order.state === 'gone' && state !== 'gone') this.#list(order);
     if (order.state !== 'gone' && state === 'gone') this.#unlist(order);
-    order.state = state;
     order.fillableSize = fillableSize;
     order.reason = state === 'gone' ? null : reason;
     if (state === 'live') this.#sideOf(order).add(order);
@@ -74,7 +73,6 @@ export class OrderBook {
     if (order.state === 'gone') return;
     if (order.state === 'live') this.#sideOf(order).remove(order);
     this.#unlist(order);
-    order.state = 'gone';
     order.reason = null;
   }
 
@@ -89,7 +87,6 @@ export class OrderBook {
         assert(order.isWithdrawn === (order.state === 'withdrawn'), 'just the withdrawn orders are marked so');
         assert(order.reason === null || order.state !== 'live', 'no order of the book has a reason');
         assert(order.reason !== null || order.state !== 'invalid', 'an invalid order has a reason');
-        assert((order.level !== null) === (order.state === 'live'), 'just the live orders have a level');
         const ofProvider = this.#providers.get(order.quote.provider);
         assert(ofProvider?.at(order.placeOfProvider) === order, 'an order is listed with its provider');
         assert(pool.orders.at(order.placeInPool) === order, 'an order knows its place');
@@ -241,19 +238,16 @@ function newLevel(price: bigint): PriceLevel {
 /** Stands for "no settlement block": below every block number. */
 export const NO_BLOCK = -1;
 
-/** An Order with its places in an OrderBook: the same object that readers see. */
+/**
+ * An Order with its places in an OrderBook: the same object that readers see. There is one for each quote here and one in
+ * the feed, so that what follows from other fields is none of its own.
+ */
 export class ListedOrder implements Order {
   readonly quote: Quote;
   fillableSize = 0n;
-  state: Order['state'] = 'gone';
   reason: InvalidReason | null = null;
   /** Its provider hid it. It stays listed with its pool and its provider, so that its state is followed on. */
   isWithdrawn = false;
-
-  readonly isPrivate: boolean;
-  /** Age: copied from the quote's origin, because comparing ages is most of what a crowded level does. */
-  readonly blockNumber: number;
-  readonly logIndex: number;
 
   /** Where it is listed while it is not gone, so that moving it looks nothing up. */
   pool: PoolBook | null = null;
@@ -267,25 +261,34 @@ export class ListedOrder implements Order {
 
   constructor(quote: Quote) {
     this.quote = quote;
-    this.isPrivate = isPrivate(quote);
-    this.blockNumber = quote.origin.blockNumber;
-    this.logIndex = quote.origin.logIndex;
+  }
+
+  get state(): Order['state'] {
+    if (this.level !== null) return 'live';
+    if (this.pool === null) return 'gone';
+    return this.isWithdrawn ? 'withdrawn' : 'invalid';
+  }
+
+  get isPrivate(): boolean {
+    return isPrivate(this.quote);
+  }
+
+  get blockNumber(): number {
+    return this.quote.origin.blockNumber;
+  }
+
+  get logIndex(): number {
+    return this.quote.origin.logIndex;
   }
 }
 
 /** With what only the engine needs. */
 export class BookOrder extends ListedOrder implements HashedMember {
-  /** First Unix second in which it is expired: past its deadline, or at its pool's maturity. */
-  readonly due: number;
-
   /** Newest settlement block that said something of it; NO_BLOCK when no reorg can undo that block any more. */
   touchedBlock = NO_BLOCK;
   /** Settlement block whose end `fillableSize` was read at; fills up to it are in it already. NO_BLOCK as above. */
   readBlock = NO_BLOCK;
 
-  /** Its key in OrderIndex, kept so that taking it out reads no digits; and another order with the same key. */
-  indexKey = 0;
-  sameKey: BookOrder | null = null;
   placeByDue = 0;
   placeByOrigin = 0;
   placeByTouch = 0;
@@ -296,9 +299,9 @@ export class BookOrder extends ListedOrder implements HashedMember {
   laneD = 0;
   placeAmongChanged = UNCHANGED;
 
-  constructor(quote: Quote) {
-    super(quote);
-    this.due = dueSecond(quote);
+  /** First Unix second in which it is expired: past its deadline, or at its pool's maturity. */
+  get due(): number {
+    return dueSecond(this.quote);
   }
 }
 

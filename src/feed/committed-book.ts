@@ -1,5 +1,6 @@
 import { assert } from '../engine/assert.js';
 import type { EngineEvent } from '../engine/event.js';
+import { OrderIndex } from '../engine/order-index.js';
 import { ListedOrder, OrderBook } from '../engine/order-book.js';
 import type { Hex, Order, Quote } from '../engine/quote.js';
 import { addTerm, type BookHash } from './book-hash.js';
@@ -19,12 +20,15 @@ export interface HeldQuote {
   readonly fillableSize: bigint;
 }
 
-/** As in the engine, with what was asked for since it changed last. */
+interface TermedQuote extends HeldQuote {
+  /** Of the book hash. */
+  readonly term: bigint;
+}
+
+/** As in the engine. */
 class HeldOrder extends ListedOrder {
-  /** Term of the book hash. */
-  term: bigint | null = null;
-  /** Shared by all snapshots. */
-  held: HeldQuote | null = null;
+  /** Shared by all snapshots. Null: nobody asked for it since it changed last. */
+  held: TermedQuote | null = null;
 }
 
 /**
@@ -33,12 +37,16 @@ class HeldOrder extends ListedOrder {
  */
 export class CommittedBook {
   readonly book = new OrderBook();
-  readonly #orders = new Map<Hex, HeldOrder>();
+  readonly #orders: OrderIndex<HeldOrder>;
   readonly #hash: BookHash;
 
-  /** `orders`: what the engine holds as recovery left it, or any order of it; just the live ones count. */
-  constructor(orders: Iterable<Order>, hash: BookHash) {
+  /**
+   * `orders`: what the engine holds as recovery left it, or any order of it; just the live ones count. `idSalt`: see
+   * OrderIndex.
+   */
+  constructor(orders: Iterable<Order>, hash: BookHash, idSalt = 0) {
     this.#hash = hash;
+    this.#orders = new OrderIndex(idSalt);
     for (const { quote, fillableSize, state } of orders) if (state === 'live') this.#set(quote, fillableSize);
   }
 
@@ -82,9 +90,9 @@ export class CommittedBook {
     const held: HeldQuote[] = [];
     let sum = 0n;
     for (const order of this.#selected(filter, taker)) {
-      order.held ??= { quote: order.quote, fillableSize: order.fillableSize };
-      held.push(order.held);
-      sum = addTerm(sum, this.#termOf(order));
+      const found = this.#heldOf(order);
+      held.push(found);
+      sum = addTerm(sum, found.term);
     }
     return { held, sum };
   }
@@ -92,13 +100,14 @@ export class CommittedBook {
   /** The sum of the quotes that `take` gives. */
   sum(filter: Filter, taker: Hex | '*'): bigint {
     let sum = 0n;
-    for (const order of this.#selected(filter, taker)) sum = addTerm(sum, this.#termOf(order));
+    for (const order of this.#selected(filter, taker)) sum = addTerm(sum, this.#heldOf(order).term);
     return sum;
   }
 
-  #termOf(order: HeldOrder): bigint {
-    order.term ??= this.#hash.quoteTerm(order.quote.quoteId, order.fillableSize);
-    return order.term;
+  #heldOf(order: HeldOrder): TermedQuote {
+    const { quote, fillableSize } = order;
+    order.held ??= { quote, fillableSize, term: this.#hash.quoteTerm(quote.quoteId, fillableSize) };
+    return order.held;
   }
 
   /** How many quotes `take` and `sum` read for a filter. */
@@ -120,7 +129,7 @@ export class CommittedBook {
   *#candidates({ poolAddress, narrowing: { provider } }: Filter): Generator<Quote> {
     if (poolAddress !== null) for (const { quote } of this.book.pool(poolAddress)?.orders ?? []) yield quote;
     else if (provider !== null) for (const { quote } of this.book.provider(provider) ?? []) yield quote;
-    else for (const { quote } of this.#orders.values()) yield quote;
+    else for (const { quote } of this.#orders) yield quote;
   }
 
   #set(quote: Quote, after: bigint): FillableSizeChange {
@@ -129,12 +138,11 @@ export class CommittedBook {
     if (order === undefined) {
       if (after === 0n) return { quote, before, after };
       order = new HeldOrder(quote);
-      this.#orders.set(quote.quoteId, order);
+      this.#orders.add(order);
     }
     this.book.set(order, after, null);
-    order.term = null;
     order.held = null;
-    if (after === 0n) this.#orders.delete(quote.quoteId);
+    if (after === 0n) this.#orders.remove(order);
     return { quote, before, after };
   }
 }

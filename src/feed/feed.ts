@@ -59,6 +59,8 @@ export interface FeedOptions {
   readonly older: EventHistory | null;
   readonly quoteJson: QuoteJson;
   readonly keccak256: HashFunction;
+  /** See OrderIndex. Absent: 0. */
+  readonly idSalt?: number;
   readonly publish: Publish;
   readonly limits: FeedLimits;
 }
@@ -101,7 +103,7 @@ export class Feed {
   #seq: number;
   #tsMs: number;
 
-  constructor({ chainId, epoch, start, older, quoteJson, keccak256, publish, limits }: FeedOptions) {
+  constructor({ chainId, epoch, start, older, quoteJson, keccak256, idSalt, publish, limits }: FeedOptions) {
     const hash = new BookHash(keccak256);
     this.epoch = epoch;
     this.chainId = chainId;
@@ -110,7 +112,7 @@ export class Feed {
     this.#tsMs = start.tsMs;
     this.#recordMs = start.tsMs;
     this.#tickersMs = start.tsMs;
-    this.#book = new CommittedBook(start.orders, hash);
+    this.#book = new CommittedBook(start.orders, hash, idSalt);
     const msgpack = new MsgpackEncoding(quoteJson, limits.writtenQuotes);
     this.encodings = { json: new JsonEncoding(quoteJson), msgpack };
     const outlet = { encodings: Object.values(this.encodings), publish };

@@ -8,6 +8,7 @@ import { BookHash } from '../feed/book-hash.js';
 import { CommittedBook } from '../feed/committed-book.js';
 import { readLevels } from '../feed/level-topics.js';
 import { FilledDay } from '../feed/past-fills.js';
+import { ID_SALT } from '../system/clock.js';
 import { DAY_MS } from '../system/timers.js';
 import { tickerJson, Tickers } from '../feed/tickers.js';
 import { TradeVolume } from '../feed/trade-volume.js';
@@ -133,7 +134,7 @@ export class PastLog {
     const { bookHash } = this.#proofParts;
     const orders = [...engine.ordersIn(poolAddress)];
     const view = { poolAddress, taker: null, depth };
-    const { levelsHash, body } = readLevels(new CommittedBook(orders, bookHash), view, bookHash);
+    const { levelsHash, body } = readLevels(new CommittedBook(orders, bookHash, ID_SALT), view, bookHash);
     const book: BookResult = { epoch, seq: at.seq, tsMs: at.tsMs, poolAddress, instrument, levelsHash, ...body };
     const rows = body.bids.length + body.asks.length;
     return { type: 'FOUND', body: asJson(book), at, rows, rowsRead: recordsRead + orders.length };
@@ -144,7 +145,7 @@ export class PastLog {
     const { limits } = this.#options;
     const orders = [...engine.known()];
     const tickers = new Tickers({
-      book: new CommittedBook(orders, this.#proofParts.bookHash).book,
+      book: new CommittedBook(orders, this.#proofParts.bookHash, ID_SALT).book,
       pools: Array.from(engine.pools(), ({ pool }) => pool),
       maxRecentFills: limits.recentFills,
       volume: new TradeVolume(limits.tradesKept),

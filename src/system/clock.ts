@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomInt } from 'node:crypto';
 import { closeSync, openSync, readSync } from 'node:fs';
 import { performance } from 'node:perf_hooks';
 import type { Clock, Random } from '../engine/ports.js';
@@ -35,6 +35,9 @@ export const systemRandom: Random = {
   bytes: (length) => randomBytes(length),
   unit: () => Math.random(),
 };
+
+/** Of this process: who could tell it would know which quotes to make to slow the lookups of orders down. */
+export const ID_SALT = randomInt(2 ** 32);
 
 /** Of Linux, proc(5). */
 const LIMITS_FILE = '/proc/self/limits';

@@ -1,7 +1,8 @@
-import { hash, randomInt } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Command, Stamp } from '../../engine/command.js';
 import { Engine } from '../../engine/engine.js';
 import type { JournalRecord } from '../../engine/ports.js';
+import { ID_SALT } from '../../system/clock.js';
 import { RecordReader, RecordWriter } from '../codec/record-codec.js';
 import { GrowingBuffer } from '../disk/buffer.js';
 import { type LogPlace, PersistenceError } from '../disk/disk.js';
@@ -125,9 +126,6 @@ function check(
     throw new PersistenceError('DIFFERS', `the state's ${what} is ${found}, by the log it was ${expected}`, { place });
   }
 }
-
-/** Of this process: who could tell it would know which quotes to make to slow the lookups of orders down. */
-const ID_SALT = randomInt(2 ** 32);
 
 /** An engine that has applied nothing. `reorgDepth`: the one that the log was begun with. */
 export function createEngine(reorgDepth: number): Engine {
