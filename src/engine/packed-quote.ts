@@ -80,18 +80,22 @@ export class PackedQuote implements Quote, PackedTerms {
 
 /** Most readers want the numbers, which are there, and not the hash. */
 class PackedOrigin implements Origin {
-  readonly blockNumber: number;
-  readonly logIndex: number;
-  readonly #words: string;
+  readonly #quote: PackedQuote;
 
-  constructor({ blockNumber, logIndex, words }: PackedQuote) {
-    this.blockNumber = blockNumber;
-    this.logIndex = logIndex;
-    this.#words = words;
+  constructor(quote: PackedQuote) {
+    this.#quote = quote;
+  }
+
+  get blockNumber(): number {
+    return this.#quote.blockNumber;
+  }
+
+  get logIndex(): number {
+    return this.#quote.logIndex;
   }
 
   get txHash(): Hex {
-    return hexAt(this.#words, TX_AT);
+    return hexAt(this.#quote.words, TX_AT);
   }
 }
 

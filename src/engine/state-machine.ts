@@ -2,7 +2,6 @@ import type {
   AuthorizeKey,
   CancelQuote,
   ChainPosition,
-  ChainRole,
   Command,
   DeployPool,
   EarlyEvent,
@@ -22,7 +21,7 @@ import type {
 } from './command.js';
 import type { Cause, EngineEvent, QuoteRemoved } from './event.js';
 import { type BookOrder, compareAge, dueSecond, type ListedOrder } from './order-book.js';
-import type { Hex, Order, Origin } from './quote.js';
+import type { Hex, Order, Origin, Quote } from './quote.js';
 import type { RfqChange } from './rfq-store.js';
 import type { EngineParts } from './state-rows.js';
 import { SpentNonce } from './withdrawals.js';
@@ -155,7 +154,7 @@ export class StateMachine {
     if (shownSize === 0n) return;
     this.#posted(order, shownSize, null);
     for (const { size, origin } of early) {
-      const cause = causeOf('settlement', origin);
+      const cause = causeOf(origin);
       if (size === null) {
         if (isCancelled) return this.#removed(order, 'CANCELLED', true, cause);
         continue;
@@ -171,7 +170,7 @@ export class StateMachine {
   }
 
   #posted(order: BookOrder, fillableSize: bigint, reason: Order['reason']): void {
-    const cause = causeOf('stream', order.quote.origin);
+    const cause = new Publication(order.quote);
     this.#events.push({ type: 'QUOTE_POSTED', seq: this.#next(), cause, order, fillableSize, reason });
   }
 
@@ -183,7 +182,7 @@ export class StateMachine {
     const { poolAddress } = trade.pool;
     const { blockNumber } = origin;
     if (this.#parts.protections.filled({ provider, poolAddress, size, blockNumber, time })) {
-      this.#withdrawAllIn(provider, poolAddress, causeOf('settlement', origin));
+      this.#withdrawAllIn(provider, poolAddress, causeOf(origin));
     }
   }
 
@@ -202,7 +201,7 @@ export class StateMachine {
       this.#events.push({
         type: 'TRADE_RECORDED',
         seq: this.#next(),
-        cause: causeOf('settlement', origin),
+        cause: causeOf(origin),
         trade: recorded,
       });
     }
@@ -211,7 +210,7 @@ export class StateMachine {
     const taken = size < order.fillableSize ? size : order.fillableSize;
     if (taken <= 0n) return;
     const valid = order.state === 'live';
-    const cause = causeOf('settlement', origin);
+    const cause = causeOf(origin);
     const fillableSize = order.fillableSize - taken;
     this.#parts.store.set(order, fillableSize, order.reason, origin.blockNumber, false);
     const filled = { cause, order, fillableSize, size: taken };
@@ -225,7 +224,7 @@ export class StateMachine {
     if (order === undefined || order.state === 'gone') return;
     const valid = order.state === 'live';
     this.#parts.store.set(order, 0n, null, origin.blockNumber, false);
-    this.#removed(order, 'CANCELLED', valid, causeOf('settlement', origin));
+    this.#removed(order, 'CANCELLED', valid, causeOf(origin));
   }
 
   #setValidity({ quoteId, reason, origin, position }: SetValidity): void {
@@ -235,12 +234,12 @@ export class StateMachine {
     if (position.blockNumber < order.touchedBlock) return;
     const before = order.state;
     this.#parts.store.set(order, order.fillableSize, reason, position.blockNumber, false);
-    this.#validityChanged(order, before, origin && causeOf('settlement', origin));
+    this.#validityChanged(order, before, origin && causeOf(origin));
   }
 
   #deploy({ pool, deployedAt, origin }: DeployPool): void {
     if (pool.poolKey.maturity <= this.#nowSeconds || !this.#parts.pools.add({ pool, deployedAt, origin })) return;
-    const cause = causeOf('settlement', origin);
+    const cause = causeOf(origin);
     this.#events.push({ type: 'POOL_DEPLOYED', seq: this.#next(), cause, pool });
   }
 
@@ -379,6 +378,31 @@ export class StateMachine {
   }
 }
 
-function causeOf(chain: ChainRole, { blockNumber, txHash, logIndex }: Origin): Cause {
-  return { chain, blockNumber, txHash, logIndex };
+function causeOf({ blockNumber, txHash, logIndex }: Origin): Cause {
+  return { chain: 'settlement', blockNumber, txHash, logIndex };
+}
+
+/**
+ * The publication of a quote. Its event is kept for a while, and the hash of its transaction is text only for those who
+ * read it.
+ */
+class Publication implements Cause {
+  readonly chain = 'stream';
+  readonly #quote: Quote;
+
+  constructor(quote: Quote) {
+    this.#quote = quote;
+  }
+
+  get blockNumber(): number {
+    return this.#quote.origin.blockNumber;
+  }
+
+  get txHash(): Hex {
+    return this.#quote.origin.txHash;
+  }
+
+  get logIndex(): number {
+    return this.#quote.origin.logIndex;
+  }
 }

@@ -53,8 +53,9 @@ export async function eventsBefore(
 /** The last `capacity` events, in memory. */
 export class RecentEvents {
   readonly #capacity: number;
-  /** The event with number n is at n modulo capacity. */
-  readonly #events: TimedEvent[] = [];
+  /** The event with number n is at n modulo capacity, and so is its time: an object for the two would outlive the young. */
+  readonly #events: EngineEvent[] = [];
+  readonly #tsMs: number[] = [];
   #oldest: number;
   #newest: number;
 
@@ -63,7 +64,7 @@ export class RecentEvents {
     this.#capacity = capacity;
     this.#newest = seq;
     const known = past.at(-1)?.event.seq === seq ? past.slice(-capacity) : [];
-    for (const timed of known) this.#events[timed.event.seq % capacity] = timed;
+    for (const timed of known) this.#keep(timed);
     this.#oldest = known[0]?.event.seq ?? seq + 1;
   }
 
@@ -73,7 +74,7 @@ export class RecentEvents {
 
   push(timed: TimedEvent): void {
     this.#newest = timed.event.seq;
-    this.#events[this.#newest % this.#capacity] = timed;
+    this.#keep(timed);
     this.#oldest = Math.max(this.#oldest, this.#newest - this.#capacity + 1);
   }
 
@@ -83,9 +84,16 @@ export class RecentEvents {
     const found: TimedEvent[] = [];
     const last = Math.min(this.#newest, afterSeq + limit);
     for (let seq = afterSeq + 1; seq <= last; seq++) {
-      const timed = this.#events[seq % this.#capacity];
-      if (timed !== undefined) found.push(timed);
+      const place = seq % this.#capacity;
+      const [event, tsMs] = [this.#events[place], this.#tsMs[place]];
+      if (event !== undefined && tsMs !== undefined) found.push({ event, tsMs });
     }
     return found;
+  }
+
+  #keep({ event, tsMs }: TimedEvent): void {
+    const place = event.seq % this.#capacity;
+    this.#events[place] = event;
+    this.#tsMs[place] = tsMs;
   }
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { getAddress } from 'viem/utils';
 import type { ChainPosition, ChainRole, EnterQuote } from '../../src/engine/command.js';
 import { Engine } from '../../src/engine/engine.js';
-import type { EngineEvent } from '../../src/engine/event.js';
+import type { Cause, EngineEvent } from '../../src/engine/event.js';
 import { PackedQuote } from '../../src/engine/packed-quote.js';
 import {
   ZERO_ADDRESS,
@@ -92,9 +92,14 @@ export function enter(
 
 /** An event as plain values: what it tells of an order is its id and state, not the object. */
 export function plain(event: EngineEvent): Record<string, unknown> {
-  if (!('order' in event)) return { ...event };
+  const cause = event.cause && plainCause(event.cause);
+  if (!('order' in event)) return { ...event, cause };
   const { order, ...rest } = event;
-  return { ...rest, quoteId: order.quote.quoteId };
+  return { ...rest, cause, quoteId: order.quote.quoteId };
+}
+
+export function plainCause({ chain, blockNumber, txHash, logIndex }: Cause): Cause {
+  return { chain, blockNumber, txHash, logIndex };
 }
 
 /** The same with plain quotes in place of packed ones. */

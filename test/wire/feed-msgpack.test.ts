@@ -10,7 +10,7 @@ import { encodeMessage } from '../../src/wire/feed-msgpack.js';
 import { QuoteJson } from '../../src/wire/quote-json.js';
 import { compile } from '../../src/wire/validation.js';
 import { CommandMaker, steps } from '../engine/random-commands.js';
-import { sampleQuote } from '../engine/samples.js';
+import { plainCause, sampleQuote } from '../engine/samples.js';
 import { decodeMessage } from '../feed/decode-message.js';
 import { chainId, FeedFixture } from '../feed/feed-fixture.js';
 import { valueOf } from './arbitrary.js';
@@ -146,7 +146,12 @@ t.test(
             if (both === null) continue;
             compare(both);
             const { seq, prevSeq, tsMs, cause } = both.message as Extract<Message, { cause: unknown }>;
-            const told = { seq: event.seq, prevSeq: PREV_SEQ, tsMs: stamp.tsMs, cause: event.cause };
+            const told = {
+              seq: event.seq,
+              prevSeq: PREV_SEQ,
+              tsMs: stamp.tsMs,
+              cause: event.cause && plainCause(event.cause),
+            };
             assert.deepEqual({ seq, prevSeq, tsMs, cause }, told);
           }
         }
