@@ -259,5 +259,9 @@ await t.test('at the end the book is the one that a fresh reading of the chain g
     await pause(100);
     [ours, theirs] = [await shown(), await read()];
   }
+  const inOne = [...ours.filter((line) => !theirs.includes(line)), ...theirs.filter((line) => !ours.includes(line))];
+  for (const quoteId of new Set(inOne.map((line) => line.split(' ')[0]))) {
+    t.comment(JSON.stringify((await rest.get(`/quotes/${quoteId}/history`)).body));
+  }
   t.strictSame(ours, theirs, `${theirs.length} quotes`);
 });
