@@ -55,7 +55,9 @@ export class AccountBalances {
   collateral(wallet: Hex): Promise<ChainRead<TokenBalance[]>> {
     return reading(async () => {
       const { tokens } = this.profile;
-      const calls = tokens.flatMap(({ address }) => [decimalsCall(address), balanceCall(address, wallet)]);
+      // viem refuses an address in mixed case whose checksum is wrong.
+      const account = wallet.toLowerCase() as Hex;
+      const calls = tokens.flatMap(({ address }) => [decimalsCall(address), balanceCall(address, account)]);
       const answers = await this.reader.multicall(calls);
       return tokens.map(({ symbol, address }, i) => {
         const [decimals, units] = [readUint(answers[2 * i]), readUint(answers[2 * i + 1])];

@@ -115,6 +115,15 @@ t.test('a position has the name of its option, and is open until the option matu
   t.strictSame(await accounts.options(WALLET), { type: 'READ', value: [{ ...position, isOpen: false }] });
 });
 
+t.test('balances are read of an address in any letter case', async (t) => {
+  const { accounts } = opened();
+  for (const digits of ['AB'.repeat(20), 'aB'.repeat(20), 'ab'.repeat(20)]) {
+    t.match(await accounts.collateral(`0x${digits}`), { type: 'READ', value: [{ units: 0n }] }, digits);
+    t.match(await accounts.native(`0x${digits}`), { type: 'READ' }, digits);
+    t.match(await accounts.options(`0x${digits}`), { type: 'READ' }, digits);
+  }
+});
+
 t.test('ranges are halved while the node refuses them, and what was read is not read again', async (t) => {
   const { chain, ranges, clock, held } = opened({
     range: 100,
