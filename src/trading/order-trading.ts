@@ -136,27 +136,39 @@ export class OrderTrading {
     const plan = await this.#plan(fills, items);
     if (!Array.isArray(plan)) return atOnce(plan);
     const takenMs = caps.nowMs();
-    const refusal = gasAccount.take(plan.length);
-    if (refusal !== null) {
-      await Promise.all(plan.map(({ token, units }) => caps.settle(token.symbol, units, 0n, takenMs)));
-      return atOnce(refusal);
-    }
+    const settle = ({ token, units }: PayableFill, spent: bigint) => caps.settle(token.symbol, units, spent, takenMs);
+    // Their tokens are reserved, so each is settled once, whatever throws.
+    const unsent = new Set(plan);
     const ends: Promise<unknown>[] = [];
-    await mapLimit(
-      groupBy(plan, ({ quote }) => quote.pool.poolAddress),
-      this.parts.inFlight,
-      async (group) => {
-        // One at a time: what a fill costs, and its gas, depend on the position that the one before leaves.
-        let isPending = false;
-        for (const fill of group) {
-          const item: TradeItem = isPending ? WAITED : await this.#send(fill, gasAccount, ends);
-          isPending ||= item.type === 'PENDING';
-          items[fill.index] = item;
-          const { token, units } = fill;
-          await caps.settle(token.symbol, units, item.type === 'FAILED' ? 0n : units, takenMs);
-        }
-      },
-    );
+    try {
+      const refusal = gasAccount.take(plan.length);
+      if (refusal !== null) return atOnce(refusal);
+      await mapLimit(
+        groupBy(plan, ({ quote }) => quote.pool.poolAddress),
+        this.parts.inFlight,
+        async (group) => {
+          // One at a time: what a fill costs, and its gas, depend on the position that the one before leaves.
+          let isPending = false;
+          for (const fill of group) {
+            // An error in another pool has ended the request.
+            if (!unsent.delete(fill)) return;
+            let spent = 0n;
+            try {
+              const item: TradeItem = isPending ? WAITED : await this.#send(fill, gasAccount, ends);
+              isPending ||= item.type === 'PENDING';
+              items[fill.index] = item;
+              if (item.type !== 'FAILED') spent = fill.units;
+            } finally {
+              await settle(fill, spent);
+            }
+          }
+        },
+      );
+    } finally {
+      const unspent = [...unsent];
+      unsent.clear();
+      await Promise.all(unspent.map((fill) => settle(fill, 0n)));
+    }
     return { answer: { type: 'ANSWERED', items }, end: Promise.allSettled(ends) };
   }
 
