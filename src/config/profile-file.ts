@@ -9,7 +9,7 @@ import {
 import type { Hex } from '../engine/quote.js';
 import { Address, closed } from '../wire/primitives.js';
 import { compile } from '../wire/validation.js';
-import { isUrl, type Settings } from './setting-table.js';
+import { isMistyped, isUrl, type Settings } from './setting-table.js';
 import { nearest, type ReadText, jsonProblem, whyUnreadable } from './settings.js';
 
 /** Profiles that need no file. */
@@ -128,13 +128,6 @@ function contradictions(file: ProfileFile): string[] {
       return `${places.join(' and ')} are the same address`;
     }),
   ];
-}
-
-/** EIP-55: an address in one letter case carries no checksum, one in mixed case must match it. */
-function isMistyped(address: Hex): boolean {
-  const digits = address.slice(2);
-  if (digits === digits.toLowerCase() || digits === digits.toUpperCase()) return false;
-  return checksumAddress(address) !== address;
 }
 
 function repeated(names: readonly string[]): string[] {

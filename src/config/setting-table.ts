@@ -1,5 +1,7 @@
 import Type, { type Static, type TSchema } from 'typebox';
 import { PRIVACIES } from '../auth/taker-access.js';
+import { checksumAddress } from '../chain/contracts/deployments.js';
+import type { Hex } from '../engine/quote.js';
 import { readNetwork } from '../net/trusted-proxies.js';
 import { limits, tierQuotas } from './limits.js';
 
@@ -186,8 +188,9 @@ export const settingTable = {
   operatorReferrer: setting(
     Type.String({ pattern: '^0x[0-9a-fA-F]{40}$' }),
     null,
-    'an address',
+    'an address in one letter case, or with its EIP-55 checksum',
     'Referrer that these fills and trades name. Not set: none.',
+    { isRight: (text) => !isMistyped(text) },
   ),
   settlementRpcUrls: rpcUrls('settlement'),
   streamRpcUrls: rpcUrls('stream'),
@@ -478,4 +481,11 @@ function integer(minimum: number, maximum: number, defaultValue: number, about: 
  */
 export function isUrl(text: string): boolean {
   return URL.canParse(text) && !text.includes('#');
+}
+
+/** EIP-55: an address in one letter case carries no checksum, one in mixed case must match it. */
+export function isMistyped(address: string): boolean {
+  const digits = address.slice(2);
+  if (digits === digits.toLowerCase() || digits === digits.toUpperCase()) return false;
+  return checksumAddress(address as Hex) !== address;
 }

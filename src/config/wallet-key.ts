@@ -31,7 +31,7 @@ function privateKey(digits: string, found: string): Hex {
   throw new Error(`${found} no private key: it has to be above zero and below the order of the curve secp256k1`);
 }
 
-/** Caps of the wallet's spending, and the referrer that its trades name. */
+/** Caps of the wallet's spending, and the referrer that its trades name, in lower case. */
 export function walletTerms({
   walletSpendPerDayGwei,
   operatorTokensPerDay,
@@ -44,7 +44,7 @@ export function walletTerms({
   return {
     ...(walletSpendPerDayGwei !== null && { spendPerDayWei: BigInt(walletSpendPerDayGwei) * WEI_PER_GWEI }),
     tokensPerDay: operatorTokensPerDay,
-    ...(operatorReferrer !== null && { referrer: operatorReferrer as Hex }),
+    ...(operatorReferrer !== null && { referrer: operatorReferrer.toLowerCase() as Hex }),
   };
 }
 

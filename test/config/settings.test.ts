@@ -143,6 +143,17 @@ t.test('a malformed URL is reported before anything connects to it', async (t) =
   t.match(problemsOf(read({ flags: { settlementRpcUrls: rpcUrls } })), [/^settlementRpcUrls .*: give 1 to 10 http/]);
 });
 
+t.test('an address of the referrer is refused in mixed case, unless that is its checksum', async (t) => {
+  const right = '0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC';
+  const capitals = `0x${right.slice(2).toUpperCase()}`;
+  for (const operatorReferrer of [right, right.toLowerCase(), capitals])
+    t.match(settingsOf(read({ file: file({ operatorReferrer }) })), { operatorReferrer });
+  t.strictSame(problemsOf(read({ flags: { operatorReferrer: right.replace('3C', '3c') } })), [
+    'operatorReferrer cannot be "0x3c44CdDdB6a900fa2b585dd299e03d12FA4293BC" (from --operator-referrer): ' +
+      'give an address in one letter case, or with its EIP-55 checksum.',
+  ]);
+});
+
 t.test('an origin is one that a browser can have: in no other spelling would a page ever be let in', async (t) => {
   const origins = ['*', 'https://a-b.example.org', 'http://localhost:3000', 'http://[::1]:3000', 'https://1.2.3.4'];
   t.strictSame(settingsOf(read({ file: file({ corsOrigins: origins }) })).corsOrigins, origins);

@@ -1,5 +1,7 @@
 import t from 'tap';
-import { readWalletKey } from '../../src/config/wallet-key.js';
+import { fillCalldata } from '../../src/chain/contracts/fills.js';
+import { readWalletKey, walletTerms } from '../../src/config/wallet-key.js';
+import { sampleQuote } from '../engine/samples.js';
 
 const digits = 'ab'.repeat(32);
 const noFile = (): Promise<string> => Promise.reject(new Error('not to be read'));
@@ -50,4 +52,12 @@ t.test('32 bytes that are no private key are refused by name, without being show
 t.test('the lowest and the highest private key are taken', async (t) => {
   for (const right of [`${'0'.repeat(63)}1`, `${ORDER.slice(0, -1)}0`])
     t.equal(await readWalletKey({ walletKey: right, walletKeyFile: null }, noFile), `0x${right}`);
+});
+
+t.test('a fill can name a referrer that the setting has in capitals', async (t) => {
+  const digits = 'AB'.repeat(20);
+  const settings = { walletSpendPerDayGwei: null, operatorTokensPerDay: [], operatorReferrer: `0x${digits}` };
+  const { referrer } = walletTerms(settings);
+  t.equal(referrer, `0x${digits.toLowerCase()}`);
+  if (referrer !== undefined) t.match(fillCalldata(sampleQuote({ n: 1 }), 1n, referrer), digits.toLowerCase());
 });
