@@ -358,26 +358,32 @@ function openFollowers(options: ChainsOptions, parts: FollowerParts) {
     touchedSlice: limits.touchedSlice,
     blocksInFlight: limits.rpcBlocksInFlight,
   });
-  const stream = new StreamFollower(
-    readers.stream,
-    cursors.stream,
+  const stream = new StreamFollower({
+    reader: readers.stream,
+    cursor: cursors.stream,
     book,
     submitter,
-    new PublicationCheck(book, parts.pools, signatures, checks, clock, options.nowSeconds, limits.checksPerTurn),
-    prefetch,
+    publications: new PublicationCheck(
+      book,
+      parts.pools,
+      signatures,
+      checks,
+      clock,
+      options.nowSeconds,
+      limits.checksPerTurn,
+    ),
+    states: prefetch,
     early,
-    windows.stream,
-    {
+    window: windows.stream,
+    listener: {
       onSettled: (quoteId, refusal) => publisher?.settle(quoteId, refusal),
       onRefused: options.onRefusedEvent,
       beforeEntry: () => settlement.reportBlock(),
     },
-    {
-      resumeAfter: resumeAfter(readSoFar.position('stream')),
-      reportEveryBlocks: limits.positionEveryBlocks,
-      blocksInFlight: limits.rpcBlocksInFlight,
-    },
-  );
+    resumeAfter: resumeAfter(readSoFar.position('stream')),
+    reportEveryBlocks: limits.positionEveryBlocks,
+    blocksInFlight: limits.rpcBlocksInFlight,
+  });
   return { settlement, stream };
 }
 

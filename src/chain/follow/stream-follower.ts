@@ -31,7 +31,16 @@ export interface StreamListener {
   beforeEntry(): Promise<void>;
 }
 
-export interface StreamFollowerOptions {
+export interface StreamFollowerParts {
+  readonly reader: Pick<ChainReader, 'blockOf'>;
+  readonly cursor: ChainCursor;
+  readonly book: Pick<BookPort, 'get'>;
+  readonly submitter: CommandSubmitter;
+  readonly publications: Pick<PublicationCheck, 'check'>;
+  readonly states: Pick<StatePrefetch, 'read'>;
+  readonly early: Pick<EarlyEvents, 'take'>;
+  readonly window: Pick<LogWindow, 'read' | 'readOld' | 'accept' | 'goBackTo' | 'forget' | 'isBeforeMemory'>;
+  readonly listener: StreamListener;
   /** Logs up to here were applied before the restart. */
   readonly resumeAfter: ChainPosition | null;
   readonly reportEveryBlocks: number;
@@ -52,38 +61,27 @@ export class StreamFollower {
   #reportedBlock = -1;
   #resumeAfter: ChainPosition | null;
 
-  constructor(
-    private readonly reader: ChainReader,
-    private readonly cursor: ChainCursor,
-    private readonly book: BookPort,
-    private readonly submitter: CommandSubmitter,
-    private readonly publications: PublicationCheck,
-    private readonly states: Pick<StatePrefetch, 'read'>,
-    private readonly early: Pick<EarlyEvents, 'take'>,
-    private readonly window: Pick<LogWindow, 'read' | 'readOld' | 'accept' | 'goBackTo' | 'forget' | 'isBeforeMemory'>,
-    private readonly listener: StreamListener,
-    private readonly options: StreamFollowerOptions,
-  ) {
-    this.#resumeAfter = options.resumeAfter;
+  constructor(private readonly parts: StreamFollowerParts) {
+    this.#resumeAfter = parts.resumeAfter;
   }
 
   get position(): BlockId | null {
-    return this.cursor.position;
+    return this.parts.cursor.position;
   }
 
   /** As `ChainCursor` has it. */
   askAgain(): boolean {
-    return this.cursor.askAgain();
+    return this.parts.cursor.askAgain();
   }
 
   /**
    * Needs nothing of the settlement chain, so that both can be asked at once. One at a time; then `enter`, or never.
    */
   async look(): Promise<StreamUpdate> {
-    const step = await this.cursor.poll();
-    if (step.type === 'IDLE') return { type: 'IDLE', reading: await this.window.readOld() };
+    const step = await this.parts.cursor.poll();
+    if (step.type === 'IDLE') return { type: 'IDLE', reading: await this.parts.window.readOld() };
     if (step.type !== 'BLOCKS') return step;
-    const reading = await readRange(this.cursor, step, () => this.window.read(step));
+    const reading = await readRange(this.parts.cursor, step, () => this.parts.window.read(step));
     return reading === 'AWAITED' ? { type: 'IDLE', reading: null } : { type: 'BLOCKS', reading };
   }
 
@@ -94,18 +92,18 @@ export class StreamFollower {
         if (news.reading !== null) await this.#enterReading(news.reading, settlement);
         return true;
       case 'BEGIN':
-        await this.submitter.submit({ type: 'ADVANCE_POSITION', position: wholeBlock('stream', news.at) });
-        this.cursor.moveTo(news.at);
-        this.window.goBackTo(news.at, true);
+        await this.parts.submitter.submit({ type: 'ADVANCE_POSITION', position: wholeBlock('stream', news.at) });
+        this.parts.cursor.moveTo(news.at);
+        this.parts.window.goBackTo(news.at, true);
         return false;
       case 'BLOCKS':
         if (news.reading === null) return false;
         await this.#enterReading(news.reading, settlement);
         return news.reading.range?.isLast === true;
       case 'REORG':
-        await this.submitter.submit({ type: 'REWIND_STREAM', position: wholeBlock('stream', news.ancestor) });
-        this.cursor.moveTo(news.ancestor);
-        this.window.forget(news.ancestor);
+        await this.parts.submitter.submit({ type: 'REWIND_STREAM', position: wholeBlock('stream', news.ancestor) });
+        this.parts.cursor.moveTo(news.ancestor);
+        this.parts.window.forget(news.ancestor);
         this.#resumeAfter = null;
         this.#reportedBlock = news.ancestor.blockNumber;
         return false;
@@ -117,36 +115,36 @@ export class StreamFollower {
     const { range, late } = reading;
     const fresh = reading.fresh.filter((log) => !isBefore(log, this.#resumeAfter));
     const logs = [...late, ...fresh];
-    const checked = await this.publications.check(logs);
+    const checked = await this.parts.publications.check(logs);
     const { candidates } = checked;
     const [readings, timestamps] = await Promise.all([
-      this.states.read(
+      this.parts.states.read(
         candidates.map(({ quote }) => quote),
         settlement,
       ),
       this.#timestamps(candidates, range?.to ?? null),
     ]);
-    if (range !== null && !reading.isProven) await this.cursor.confirm(range);
+    if (range !== null && !reading.isProven) await this.parts.cursor.confirm(range);
 
     // A restart would take a position at a late log for all that was read.
     const isLate = candidates.some(({ log }) => late.includes(log));
     if (isLate && this.position !== null) await this.#reportPosition(this.position);
-    for (const refused of checked.refused) if (!this.window.isBeforeMemory(refused.log)) this.#refuse(refused);
-    for (const quoteId of checked.known) this.listener.onSettled(quoteId, null);
+    for (const refused of checked.refused) if (!this.parts.window.isBeforeMemory(refused.log)) this.#refuse(refused);
+    for (const quoteId of checked.known) this.parts.listener.onSettled(quoteId, null);
     await this.#enter(candidates, readings, timestamps, settlement);
     if (range !== null) {
       const to = idOf(range.to);
-      if (fresh.length > 0 || to.blockNumber - this.#reportedBlock >= this.options.reportEveryBlocks)
+      if (fresh.length > 0 || to.blockNumber - this.#reportedBlock >= this.parts.reportEveryBlocks)
         await this.#reportPosition(to);
-      this.cursor.advance(range, blocksOf(candidates.map(({ log }) => log)));
+      this.parts.cursor.advance(range, blocksOf(candidates.map(({ log }) => log)));
       this.#resumeAfter = null;
     }
-    this.window.accept(reading);
+    this.parts.window.accept(reading);
   }
 
   async #reportPosition(to: BlockId): Promise<void> {
     this.#reportedBlock = to.blockNumber;
-    await this.submitter.submit({ type: 'ADVANCE_POSITION', position: wholeBlock('stream', to) });
+    await this.parts.submitter.submit({ type: 'ADVANCE_POSITION', position: wholeBlock('stream', to) });
   }
 
   /**
@@ -158,7 +156,7 @@ export class StreamFollower {
     timestamps: ReadonlyMap<number, number>,
     settlement: BlockId,
   ): Promise<void> {
-    if (candidates.length > 0) await this.listener.beforeEntry();
+    if (candidates.length > 0) await this.parts.listener.beforeEntry();
     for (const [i, { quote, log }] of candidates.entries()) {
       const reading = readings[i];
       const ts = timestamps.get(log.blockNumber);
@@ -169,8 +167,8 @@ export class StreamFollower {
         this.#refuse({ why: 'NOT_FILLABLE', log, publication: { quoteId, reason: problem } });
         continue;
       }
-      const early = this.early.take(quote);
-      await this.submitter.submit({
+      const early = this.parts.early.take(quote);
+      await this.parts.submitter.submit({
         type: 'ENTER_QUOTE',
         quote: publishedQuote(quote, ts, originOf(log)),
         state: reading.state,
@@ -178,7 +176,7 @@ export class StreamFollower {
         ...(early.length > 0 && { early }),
         position: positionAt('stream', log),
       });
-      if (this.book.get(quoteId) !== undefined) this.listener.onSettled(quoteId, null);
+      if (this.parts.book.get(quoteId) !== undefined) this.parts.listener.onSettled(quoteId, null);
       else {
         const why = reading.error === null ? 'EXPIRED' : 'NOT_FILLABLE';
         this.#refuse({ why, log, publication: { quoteId, reason: reading.error ?? 'QuoteOBExpired' } });
@@ -197,15 +195,15 @@ export class StreamFollower {
     const missing = blocksOf(candidates.map(({ log }) => log)).filter(
       ({ blockNumber }) => !timestamps.has(blockNumber),
     );
-    await mapLimit(missing, this.options.blocksInFlight, async (block) => {
-      timestamps.set(block.blockNumber, (await this.reader.blockOf(block)).timestamp);
+    await mapLimit(missing, this.parts.blocksInFlight, async (block) => {
+      timestamps.set(block.blockNumber, (await this.parts.reader.blockOf(block)).timestamp);
     });
     return timestamps;
   }
 
   #refuse({ why, log, publication }: RefusedEvent): void {
-    this.listener.onRefused(why, log);
-    if (publication !== null) this.listener.onSettled(publication.quoteId, publication.reason);
+    this.parts.listener.onRefused(why, log);
+    if (publication !== null) this.parts.listener.onSettled(publication.quoteId, publication.reason);
   }
 }
 

@@ -5,7 +5,7 @@ import type { IdentifiedQuote } from '../../../src/chain/contracts/quote-types.j
 import { CommandSubmitter, resumeAfter } from '../../../src/chain/follow/book-port.js';
 import { ChainMoved, type CursorStart } from '../../../src/chain/follow/cursor.js';
 import { LogWindow } from '../../../src/chain/follow/log-window.js';
-import type { PublicationCheck, RefusedEvent } from '../../../src/chain/follow/published-quotes.js';
+import type { RefusedEvent } from '../../../src/chain/follow/published-quotes.js';
 import { StreamFollower } from '../../../src/chain/follow/stream-follower.js';
 import type { ChainPosition, Command } from '../../../src/engine/command.js';
 import { blockHashOf, sampleQuote } from '../../engine/samples.js';
@@ -83,7 +83,7 @@ function follow({ height, resume = NOTHING, position, logTime = 1, meanwhile }: 
         known: found.flatMap(({ quote }) => (quote && entered.has(quote.quoteId) ? [quote.quoteId] : [])),
       });
     },
-  } as unknown as PublicationCheck;
+  };
   const states = {
     read(quotes: readonly IdentifiedQuote[]) {
       meanwhile?.(chain);
@@ -117,26 +117,24 @@ function follow({ height, resume = NOTHING, position, logTime = 1, meanwhile }: 
     readBefore,
     { onLate: () => undefined, onLacking: () => undefined, onDoubt: () => undefined },
   );
-  const follower = new StreamFollower(
+  const follower = new StreamFollower({
     reader,
     cursor,
     book,
-    new CommandSubmitter(book, clock, RETRY_MS),
+    submitter: new CommandSubmitter(book, clock, RETRY_MS),
     publications,
     states,
-    { take: () => [] },
+    early: { take: () => [] },
     window,
-    {
+    listener: {
       onSettled: (_quoteId, refusal) => settled.push(refusal),
       onRefused: (why, { blockNumber, logIndex }) => refused.push(`${why} ${blockNumber}:${logIndex}`),
       beforeEntry: () => Promise.resolve(),
     },
-    {
-      resumeAfter: resumeAfter(position ?? null),
-      reportEveryBlocks: TELL_EVERY_BLOCKS,
-      blocksInFlight: 1,
-    },
-  );
+    resumeAfter: resumeAfter(position ?? null),
+    reportEveryBlocks: TELL_EVERY_BLOCKS,
+    blocksInFlight: 1,
+  });
   const step = async (): Promise<boolean> => follower.enter(await follower.look(), SETTLEMENT);
   const readAll = async (): Promise<void> => {
     while (!(await step()));
