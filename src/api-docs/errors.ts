@@ -164,7 +164,7 @@ export const httpErrors: Readonly<Record<number, readonly ErrorDoc<HttpErrorCode
     {
       message: 'premiumLimit must {what}',
       code: 'invalid_parameter',
-      when: "POST /vaults/trade: the vault's asset has no such amount.",
+      when: "POST /vaults/trade: it has more than 18 decimals, or is too large for the vault's asset.",
     },
     {
       message: 'Not enough {symbol} to trade with vault',

@@ -1020,7 +1020,7 @@ export function tradingDocs(
       path: '/vaults/trade',
       summary: 'Buy options from a vault, or sell them to it',
       description:
-        '`premiumLimit` is the most to pay on a buy and the least to get on a sell, fee included. The operator has to approve the vault for the asset, and for a sell for all options of the pool.',
+        '`premiumLimit` is the most to pay on a buy and the least to get on a sell, fee included. One with more decimals than the asset is rounded down on a buy and up on a sell. The operator has to approve the vault for the asset, and for a sell for all options of the pool.',
       body: vaultTradeBody(symbols),
       answers: {
         200: { about: 'What was traded', schema: VaultTradeResult },

@@ -5,6 +5,7 @@ import type { ChainLog } from '../chain/contracts/blocks-and-logs.js';
 import type { ChainReader } from '../chain/contracts/chain-reader.js';
 import { unlessChainFails } from '../chain/contracts/contract-errors.js';
 import type { TokenProfile, VaultProfile } from '../chain/contracts/deployments.js';
+import { TokenUnits } from '../chain/contracts/fills.js';
 import { allowanceCall, balanceCall, positionCall } from '../chain/contracts/token-calls.js';
 import { findVault } from '../chain/contracts/vault-names.js';
 import { findPools } from '../chain/follow/pool-addresses.js';
@@ -16,7 +17,7 @@ import type { GasRefusal } from '../quota/gas-budget.js';
 import type { TokenCapRefusal, TokenCaps } from '../quota/token-caps.js';
 import { readNewExpiration } from '../wire/expiration.js';
 import type { TokenAmount } from '../wire/answers.js';
-import { parseDecimal } from '../wire/primitives.js';
+import { MAX_UINT256, parseDecimal } from '../wire/primitives.js';
 import type { VaultOrder, VaultTradeAnswer } from '../wire/answers.js';
 import { atOnce, type TurnResult, turnOf, type Turns } from './turns.js';
 
@@ -72,10 +73,14 @@ export class VaultTrading {
     const date = readNewExpiration(order.expiration, now);
     if (!date.ok) return refused('invalid_expiration', date.refusal);
     const asset = order.type === 'C' ? base : quote;
-    const limit = parseDecimal(order.premiumLimit, asset.decimals);
-    if (limit === 'TOO_PRECISE')
-      return refused('invalid_parameter', `premiumLimit must NOT have more than ${asset.decimals} decimals`);
-    if (typeof limit !== 'bigint') return refused('invalid_parameter', 'premiumLimit must be < 2^256 units');
+    const asked = parseDecimal(order.premiumLimit, 18);
+    if (asked === 'TOO_PRECISE')
+      return refused('invalid_parameter', 'premiumLimit must NOT have more than 18 decimals');
+    const units = new TokenUnits(asset.decimals);
+    // Rounded so that the trade is never worse than what was asked for.
+    const limit = typeof asked !== 'bigint' ? null : order.isBuy ? units.down(asked) : units.up(asked);
+    if (limit === null || limit > MAX_UINT256)
+      return refused('invalid_parameter', 'premiumLimit must be < 2^256 units');
     return { order, vault, key: series.poolKey(order, date.maturity), asset, limit };
   }
 

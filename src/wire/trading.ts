@@ -116,7 +116,8 @@ export function vaultTradeBody(symbols: readonly string[]) {
     direction: Direction,
     premiumLimit: Type.Number({
       minimum: 0,
-      description: "Whole tokens of the vault's asset, fee included: at most on a buy, at least on a sell.",
+      description:
+        "Whole tokens of the vault's asset, fee included: at most on a buy, at least on a sell. At most 18 decimals.",
     }),
   });
 }

@@ -1,6 +1,6 @@
 import pino from 'pino';
 import t from 'tap';
-import { encodeEventTopics, encodeFunctionData, maxUint256 } from 'viem';
+import { decodeFunctionData, encodeEventTopics, encodeFunctionData, maxUint256 } from 'viem';
 import { erc20Abi, optionTokenAbi, vaultAbi } from '../../src/chain/contracts/abi.js';
 import type { Hex } from '../../src/engine/quote.js';
 import { MemoryKeyValueStore } from '../chain/memory-key-value-store.js';
@@ -102,6 +102,18 @@ await t.test('a sell needs the options and an approval for all, and brings the p
   t.equal(tooMany[0], 400);
 });
 
+await t.test('a limit with more decimals than the asset is rounded, and never looser than it was', async (t) => {
+  for (const [direction, premiumLimit, units] of [
+    ['buy', 1000.00000099, 1_000_000_000n],
+    ['sell', 1.00000001, 1_000_001n],
+  ] as const) {
+    const [status, { transactionHash }] = await trade({ ...put, size: 0.125, direction, premiumLimit });
+    t.equal(status, 200, direction);
+    const { input } = await market.client.getTransaction({ hash: transactionHash as Hex });
+    t.equal(decodeFunctionData({ abi: vaultAbi, data: input }).args[3], units, direction);
+  }
+});
+
 await t.test('what the vault or the factory refuses is 400 by its name, and the input repeated', async (t) => {
   for (const [change, message] of [
     [{ premiumLimit: 0.01 }, 'Vault__AboveMaxSlippage'],
@@ -111,7 +123,7 @@ await t.test('what the vault or the factory refuses is 400 by its name, and the 
     [{ base: 'DAI' }, 'Vault does not exist'],
     [{ expiration: '31FEB27' }, 'Invalid expiration date: 31FEB27'],
     [{ expiration: '03NOV23' }, 'Invalid expiration date: 03NOV23 is in the past'],
-    [{ premiumLimit: 1.0000001 }, 'premiumLimit must NOT have more than 6 decimals'],
+    [{ premiumLimit: 1e-19 }, 'premiumLimit must NOT have more than 18 decimals'],
     [{ premiumLimit: 1e75 }, 'premiumLimit must be < 2^256 units'],
   ] as const) {
     const order = { ...buy, ...change };
