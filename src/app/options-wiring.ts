@@ -27,8 +27,7 @@ import { OrderTrading } from '../trading/order-trading.js';
 import { QuoteSigning } from '../trading/quote-signing.js';
 import { Turns } from '../trading/turns.js';
 import { VaultTrading } from '../trading/vault-trading.js';
-import { parseDecimal } from '../wire/primitives.js';
-import { TokenCaps } from '../quota/token-caps.js';
+import { readTokenCaps, TokenCaps } from '../quota/token-caps.js';
 import type { OperatorAccount } from '../chain/wallet/open-wallets.js';
 import {
   GAS_PER_APPROVAL,
@@ -201,8 +200,10 @@ function openTrading(options: OptionServicesOptions, parts: TradingParts): Opera
   const { profile, series, engine, journal, time, chains, reads, limits, logger } = options;
   const { wallet, operator, vaultQuotes, now, act } = parts;
   const { poolFactory, erc20Router } = profile.contracts;
+  const { perDay, problems } = readTokenCaps(options.operator?.tokensPerDay ?? [], profile.tokens);
+  if (problems.length > 0) throw new Error(problems.join(' '));
   const caps = new TokenCaps({
-    perDay: readTokenCaps(options.operator?.tokensPerDay ?? [], series),
+    perDay,
     nowMs: () => time.nowMs(),
     kept: options.budgets ?? null,
   });
@@ -270,20 +271,6 @@ function openTrading(options: OptionServicesOptions, parts: TradingParts): Opera
       act(caller, 'POST /vaults/trade', GAS_PER_VAULT_TRADE).run((gasAccount) => vaults.trade(order, gasAccount)),
     sign: (quotes) => signing.sign(quotes),
   };
-}
-
-/** From texts such as `USDC=50000`, whole tokens; throws for what the chain does not have. */
-function readTokenCaps(texts: readonly string[], series: OptionSeries): Map<string, bigint> {
-  const caps = new Map<string, bigint>();
-  for (const text of texts) {
-    const [symbol = '', amount = ''] = text.split('=');
-    const token = series.token(symbol);
-    const units = token === undefined ? 'NO_TOKEN' : parseDecimal(amount, token.decimals);
-    if (typeof units !== 'bigint')
-      throw new Error(`operatorTokensPerDay has ${text}: no amount of a token of this chain`);
-    caps.set(symbol, units);
-  }
-  return caps;
 }
 
 /** Reads of the settlement chain, on behalf of clients. */

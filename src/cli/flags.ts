@@ -1,9 +1,11 @@
 import { parseArgs } from 'node:util';
+import { deployments, type TokenProfile } from '../chain/contracts/deployments.js';
 import { BUILT_IN_PROFILES, readProfileFile } from '../config/profile-file.js';
 import type { Setting, SettingName, Settings } from '../config/setting-table.js';
 import { flagOf, settingNames, settingTable } from '../config/setting-table.js';
 import { loadSettings, nearest, type ReadSettings, type ReadText } from '../config/settings.js';
 import { readWalletKey } from '../config/wallet-key.js';
+import { readTokenCaps } from '../quota/token-caps.js';
 import { type CommandIo, UsageError } from './run.js';
 
 /** Flags by name, without dashes: whether they take a value; of `alone`, what the flag says without `=value`. */
@@ -106,7 +108,7 @@ export function flagsHelp(names: readonly SettingName[] = flagNames): string {
   return ['  --config\n      File of settings (JSON). Takes a path.', ...rows].join('\n');
 }
 
-/** Everything that is wrong with settings and with the files that they name, one sentence each. */
+/** Everything that is wrong with settings, for the profile too, and with the files that they name, one sentence each. */
 export async function allProblems(read: ReadSettings, readText: ReadText): Promise<string[]> {
   if (read.ok) return problemsOfFiles(read.settings, readText);
   return [...read.problems, ...(await problemsOfFiles(read.valid, readText))];
@@ -114,11 +116,15 @@ export async function allProblems(read: ReadSettings, readText: ReadText): Promi
 
 /** Settings that are wrong themselves name no file. */
 async function problemsOfFiles(settings: Partial<Settings>, readText: ReadText): Promise<string[]> {
-  const { profile, walletKey = null, walletKeyFile = null } = settings;
+  const { profile, walletKey = null, walletKeyFile = null, operatorTokensPerDay: caps = [] } = settings;
   const problems: string[] = [];
-  if (profile !== undefined && !BUILT_IN_PROFILES.includes(profile)) {
-    const file = await readProfileFile(profile, readText);
-    if (!file.ok) problems.push(...file.problems);
+  if (profile !== undefined) {
+    const file = BUILT_IN_PROFILES.includes(profile) ? null : await readProfileFile(profile, readText);
+    if (file?.ok === false) problems.push(...file.problems);
+    else if (caps.length > 0) {
+      const tokens = file?.profile.tokens ?? (await builtInTokens(profile));
+      problems.push(...readTokenCaps(caps, tokens).problems);
+    }
   }
   try {
     await readWalletKey({ walletKey, walletKeyFile }, readText);
@@ -126,4 +132,9 @@ async function problemsOfFiles(settings: Partial<Settings>, readText: ReadText):
     problems.push(`${(error as Error).message}.`);
   }
   return problems;
+}
+
+async function builtInTokens(profile: string): Promise<readonly Pick<TokenProfile, 'symbol' | 'decimals'>[]> {
+  const deployment = deployments.find(({ name }) => name === profile);
+  return deployment?.tokens ?? (await import('../chain/dev/contracts.js')).devTokens;
 }

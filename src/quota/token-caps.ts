@@ -1,4 +1,6 @@
+import type { TokenProfile } from '../chain/contracts/deployments.js';
 import type { KeyValueStore } from '../persistence/disk/disk.js';
+import { parseDecimal } from '../wire/primitives.js';
 import { DayBudget, UsageStore } from './day-budget.js';
 
 /** The name under which the days of all tokens are kept. */
@@ -11,6 +13,38 @@ export interface TokenCapOptions {
   readonly nowMs: () => number;
   /** Stores what was spent; null: kept in memory only. */
   readonly kept: KeyValueStore | null;
+}
+
+/** Caps by symbol, in the token's smallest units, or what is wrong with their texts, one sentence each. */
+export interface ReadTokenCaps {
+  readonly perDay: ReadonlyMap<string, bigint>;
+  readonly problems: readonly string[];
+}
+
+/** Reads the setting `operatorTokensPerDay`: texts such as `USDC=50000`, in whole tokens. */
+export function readTokenCaps(
+  texts: readonly string[],
+  tokens: readonly Pick<TokenProfile, 'symbol' | 'decimals'>[],
+): ReadTokenCaps {
+  const perDay = new Map<string, bigint>();
+  const named = new Set<string>();
+  const problems: string[] = [];
+  for (const text of texts) {
+    const [symbol = '', amount = ''] = text.split('=');
+    const token = tokens.find((known) => known.symbol === symbol);
+    const units = token === undefined ? 'NO_TOKEN' : parseDecimal(amount, token.decimals);
+    if (named.has(symbol)) problems.push(`names ${symbol} more than once: give each token one amount`);
+    else if (token === undefined) {
+      const symbols = tokens.map((known) => known.symbol).join(', ');
+      problems.push(`has ${text}, and the profile has no token ${symbol}: give one of ${symbols}`);
+    } else if (units === 'TOO_PRECISE') {
+      problems.push(`has ${text}, and ${symbol} has ${token.decimals} decimals: give no more`);
+    } else if (typeof units !== 'bigint')
+      problems.push(`has ${text}, which is no amount of ${symbol}: give a smaller one`);
+    else perDay.set(symbol, units);
+    named.add(symbol);
+  }
+  return { perDay, problems: problems.map((problem) => `operatorTokensPerDay ${problem}.`) };
 }
 
 /** Why the operator's wallet spends no more of a token now. */

@@ -10,6 +10,7 @@ import { limits } from '../../src/config/limits.js';
 import { flagOf, settingNames, type Settings, settingTable } from '../../src/config/setting-table.js';
 import { lockFile } from '../../src/persistence/disk/file-lock.js';
 import { systemClock, systemRandom } from '../../src/system/clock.js';
+import { readDocument } from '../app/read-document.js';
 
 interface Ran {
   readonly code: number;
@@ -173,6 +174,33 @@ t.test('config check looks into the files that settings name', async (t) => {
   t.match(await run(['serve', '--wallet-key-file', 'key'], { files }), one, 'one problem is enough');
   t.match(await run(['config']), { code: 2, err: /say `config check` or `config print`/ });
   t.match(await run(['config', 'check', 'more']), { code: 2 });
+});
+
+t.test('config check and serve hold the caps of tokens against the profile', async (t) => {
+  const check = (caps: string, ...more: string[]) =>
+    run(['config', 'check', '--operator-tokens-per-day', caps, ...more]);
+  t.match(await check('USDC=5000,WETH=0.5', '--profile', 'arbitrum'), { code: 0 });
+  t.match(await check('testWETH=0.5'), { code: 0 }, 'of the local chain');
+  const wrong = await check('FOO=1,usdc=5,USDC=0.0000001,WETH=1,WETH=1000000');
+  t.strictSame(wrong.err.replace(/give one of .*/g, 'give one of ...').split('\n'), [
+    'operatorTokensPerDay has FOO=1, and the profile has no token FOO: give one of ...',
+    'operatorTokensPerDay has usdc=5, and the profile has no token usdc: give one of ...',
+    'operatorTokensPerDay has USDC=0.0000001, and USDC has 6 decimals: give no more.',
+    'operatorTokensPerDay names WETH more than once: give each token one amount.',
+    '4 problems with the settings.',
+  ]);
+  t.equal(wrong.code, 2);
+  t.match(wrong.err, /no token FOO: give one of .*\bUSDC\b/);
+  t.match(await run(['serve', '--operator-tokens-per-day', 'FOO=1']), { code: 2, err: /no token FOO/ });
+});
+
+t.test('config check holds the caps of tokens against the file of a profile', async (t) => {
+  const [, example = ''] = /```json\n([^]*?)```/.exec(readDocument('docs/reference/profile.md')) ?? [];
+  const files = { 'p.json': example };
+  const check = (caps: string) =>
+    run(['config', 'check', '--profile', 'p.json', '--operator-tokens-per-day', caps], { files });
+  t.match(await check('WETH=1'), { code: 0 });
+  t.match(await check('ARB=1'), { code: 2, err: /no token ARB: give one of / });
 });
 
 t.test('settings that are wrong themselves name no files', async (t) => {
