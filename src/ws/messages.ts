@@ -45,6 +45,9 @@ export interface MessageProblem {
   readonly retryAfterMs?: number;
 }
 
+/** Why a message was not carried out; null: it was, and has its answer. */
+export type Refusal = MessageProblem | null;
+
 /** A value, or the error for the client that sent it. */
 export type Parsed<T> =
   { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: MessageProblem };
@@ -226,3 +229,16 @@ export const problems = {
     message: "Every taker's quotes and requests take a key with the scope takers:all",
   },
 } as const satisfies Readonly<Record<string, MessageProblem>>;
+
+export function takerProblem(taker: string | null): MessageProblem {
+  return taker === '*' ? problems.notAllTakers : problems.takerNotProven;
+}
+
+export function noSize(type: string): MessageProblem {
+  return { code: 'invalid_parameter', message: `Invalid ${type}: body.size must be > 0` };
+}
+
+/** A message names the chain `asked`; the service has `served` alone. */
+export function otherChain(asked: string, served: string): MessageProblem {
+  return { code: 'unsupported_chain', message: `Chain ${asked} is not served here, only ${served} is` };
+}
