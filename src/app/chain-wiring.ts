@@ -85,7 +85,7 @@ export function openChains(options: ChainsOptions): Chains {
     submitter,
     publisher,
   });
-  const pace = {
+  const timing = {
     pollMs: limits.chainPollMs,
     backoffMs: limits.chainBackoffMs,
     maxBackoffMs: limits.chainMaxBackoffMs,
@@ -94,16 +94,16 @@ export function openChains(options: ChainsOptions): Chains {
     stopGraceMs: limits.chainStopMs,
   };
   const refusing = new EndpointSwitch(rpc, readers, clock, limits.lowerHeadMs);
-  const follower: BookFollower = new BookFollower(
-    followers.settlement,
-    followers.stream,
-    options.known,
+  const follower: BookFollower = new BookFollower({
+    settlement: followers.settlement,
+    stream: followers.stream,
+    orders: options.known,
     submitter,
     clock,
     random,
-    pace,
-    { ...options.listener, onFailure },
-  );
+    timing,
+    listener: { ...options.listener, onFailure },
+  });
   const settlementWallet = wallets?.settlement ?? null;
   const spending = wallets && { settlement: wallets.settlement.spending, stream: wallets.stream.spending };
   const hasWaiting = (): boolean => followers.settlement.hasWaiting;
@@ -363,15 +363,15 @@ function openFollowers(options: ChainsOptions, parts: FollowerParts) {
     cursor: cursors.stream,
     book,
     submitter,
-    publications: new PublicationCheck(
+    publications: new PublicationCheck({
       book,
-      parts.pools,
+      pools: parts.pools,
       signatures,
-      checks,
+      verifier: checks,
       clock,
-      options.nowSeconds,
-      limits.checksPerTurn,
-    ),
+      nowSeconds: options.nowSeconds,
+      checksPerTurn: limits.checksPerTurn,
+    }),
     states: prefetch,
     early,
     window: windows.stream,

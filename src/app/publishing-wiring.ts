@@ -59,18 +59,17 @@ export function openIntake({ engine, clock, limits, traces }: CoreOptions, parts
   const { digests, signatures, signatureChecks } = parts.signing;
   const { checksPerTurn } = limits;
   const known = { get: (quoteId: Hex) => knownOrder(engine, quoteId), whenDurable: () => sequencer.whenDurable() };
-  const checks = new QuoteRules(signatures, nowSeconds, limits);
-  const dryRun = new QuoteDryRun(known, pools, digests, signatures, checks, states, clock, checksPerTurn);
+  const rules = new QuoteRules(signatures, nowSeconds, limits);
+  const common = { orders: known, pools, rules, states, clock, checksPerTurn };
+  const dryRun = new QuoteDryRun({ ...common, digests, signatures });
   if (publisher === null) return { intake: null, dryRun };
   const validation = (around: TimeStep): QuoteValidation => {
-    const timedSignatures: Pick<SignatureCache, 'verifyAll'> = {
+    const timedChecks: Pick<SignatureCache, 'verifyAll'> = {
       verifyAll: (claimed) => around('verify signatures', () => signatureChecks.verifyAll(claimed)),
     };
     const timedStates: typeof states = { read: (...args) => around('ask the pools', () => states.read(...args)) };
-    return new QuoteValidation(known, pools, checks, timedSignatures, timedStates, clock, checksPerTurn);
+    return new QuoteValidation({ ...common, signatureChecks: timedChecks, states: timedStates });
   };
-  const intakeChecks =
-    traces?.checks(validation) ??
-    new QuoteValidation(known, pools, checks, signatureChecks, states, clock, checksPerTurn);
+  const intakeChecks = traces?.checks(validation) ?? new QuoteValidation({ ...common, signatureChecks });
   return { intake: new QuoteIntake(known, intakeChecks, publisher, requestClock, limits), dryRun };
 }

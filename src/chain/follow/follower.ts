@@ -29,6 +29,18 @@ export interface FollowListener {
   onProgress(settlement: BlockId, stream: BlockId | null): void;
 }
 
+export interface BookFollowerParts {
+  readonly settlement: Pick<SettlementFollower, 'position' | 'step' | 'check' | 'checkWaiting' | 'askAgain'>;
+  readonly stream: Pick<StreamFollower, 'position' | 'look' | 'enter' | 'askAgain'>;
+  /** Every known order, for the sweep. */
+  readonly orders: () => Iterable<Order>;
+  readonly submitter: Pick<CommandSubmitter, 'stop'>;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly timing: FollowTiming;
+  readonly listener: FollowListener;
+}
+
 /**
  * The one loop that reads both chains. The book hears of the settlement chain first, then of the stream, whose quotes
  * enter with the state of the settlement block just read. One loop is what makes entry consistent: nothing applies
@@ -45,18 +57,8 @@ export class BookFollower {
   #swept = 0;
   #sweptAtMs: number;
 
-  constructor(
-    private readonly settlement: Pick<SettlementFollower, 'position' | 'step' | 'check' | 'checkWaiting' | 'askAgain'>,
-    private readonly stream: Pick<StreamFollower, 'position' | 'look' | 'enter' | 'askAgain'>,
-    /** Every known order, for the sweep. */
-    private readonly orders: () => Iterable<Order>,
-    private readonly submitter: Pick<CommandSubmitter, 'stop'>,
-    private readonly clock: Clock,
-    private readonly random: Random,
-    private readonly timing: FollowTiming,
-    private readonly listener: FollowListener,
-  ) {
-    this.#sweptAtMs = clock.monotonicMs();
+  constructor(private readonly parts: BookFollowerParts) {
+    this.#sweptAtMs = parts.clock.monotonicMs();
   }
 
   get caughtUp(): boolean {
@@ -81,10 +83,10 @@ export class BookFollower {
   /** When it resolves, no command comes from here any more, even if a request is still waiting for its answer. */
   async stop(): Promise<void> {
     this.#stopped = true;
-    this.submitter.stop();
+    this.parts.submitter.stop();
     this.wake();
     if (this.#running === null) return;
-    await new Deadline(this.clock, this.timing.stopGraceMs).wait(this.#running);
+    await new Deadline(this.parts.clock, this.parts.timing.stopGraceMs).wait(this.#running);
   }
 
   async #run(): Promise<void> {
@@ -94,73 +96,73 @@ export class BookFollower {
       try {
         const idle = await this.#step();
         failures = 0;
-        this.listener.onSuccess();
-        if (idle) await this.#sleep(this.timing.pollMs);
+        this.parts.listener.onSuccess();
+        if (idle) await this.#sleep(this.parts.timing.pollMs);
       } catch (error) {
         if (this.isStopped) return;
-        if (error instanceof DeepReorg) return this.listener.onHalt(error);
+        if (error instanceof DeepReorg) return this.parts.listener.onHalt(error);
         if (this.#askAgain()) continue;
-        this.listener.onFailure(error as Error, ++failures);
-        await this.#sleep(backoff(this.timing, failures, this.random));
+        this.parts.listener.onFailure(error as Error, ++failures);
+        await this.#sleep(backoff(this.parts.timing, failures, this.parts.random));
       }
     }
   }
 
   /** True: a subscription announced what was read, and the node may not have it yet. The node is asked at once. */
   #askAgain(): boolean {
-    const [isSettlement, isStream] = [this.settlement.askAgain(), this.stream.askAgain()];
+    const [isSettlement, isStream] = [this.parts.settlement.askAgain(), this.parts.stream.askAgain()];
     return isSettlement || isStream;
   }
 
   /** True when both chains were read to their heads, and there is nothing left to ask. */
   async #step(): Promise<boolean> {
     if (!this.#caughtUp) return this.#catchUp();
-    const [settled, news] = await settleBoth(this.settlement.step(), this.stream.look());
+    const [settled, news] = await settleBoth(this.parts.settlement.step(), this.parts.stream.look());
     return this.#enter(settled, news);
   }
 
   /** Backfill: quotes enter with today's state, not with that of a block a month ago, so the stream waits. */
   async #catchUp(): Promise<boolean> {
-    const settled = await this.settlement.step();
-    if (settled) return this.#enter(settled, await this.stream.look());
-    const { position } = this.settlement;
-    if (position !== null) this.listener.onProgress(position, this.stream.position);
+    const settled = await this.parts.settlement.step();
+    if (settled) return this.#enter(settled, await this.parts.stream.look());
+    const { position } = this.parts.settlement;
+    if (position !== null) this.parts.listener.onProgress(position, this.parts.stream.position);
     return false;
   }
 
   async #enter(settled: boolean, news: StreamUpdate): Promise<boolean> {
-    const { position } = this.settlement;
+    const { position } = this.parts.settlement;
     if (position === null) return settled;
-    const streamed = await this.stream.enter(news, position);
+    const streamed = await this.parts.stream.enter(news, position);
     if (!settled || !streamed) {
-      this.listener.onProgress(position, this.stream.position);
+      this.parts.listener.onProgress(position, this.parts.stream.position);
       return false;
     }
     await this.#sweepSlice();
     if (!this.#caughtUp) {
       if (this.#sweep !== null) return false;
       this.#caughtUp = true;
-      this.listener.onCaughtUp();
+      this.parts.listener.onCaughtUp();
     }
-    return this.settlement.checkWaiting();
+    return this.parts.settlement.checkWaiting();
   }
 
   /** A few orders each round, so that a sweep never delays an event by more than a slice, the first one included. */
   async #sweepSlice(): Promise<void> {
-    const now = this.clock.monotonicMs();
+    const now = this.parts.clock.monotonicMs();
     if (this.#sweep === null) {
-      if (this.#caughtUp && now - this.#sweptAtMs < this.timing.sweepMs) return;
+      if (this.#caughtUp && now - this.#sweptAtMs < this.parts.timing.sweepMs) return;
       this.#sweptAtMs = now;
-      this.#sweep = [...this.orders()];
+      this.#sweep = [...this.parts.orders()];
       this.#swept = 0;
     }
     const orders = this.#sweep;
-    const slice = orders.slice(this.#swept, this.#swept + this.timing.sweepSlice);
+    const slice = orders.slice(this.#swept, this.#swept + this.parts.timing.sweepSlice);
     // A later sweep passes over a slice that failed; the first one has to check every order.
-    if (!this.#caughtUp) await this.settlement.check(slice);
+    if (!this.#caughtUp) await this.parts.settlement.check(slice);
     this.#swept += slice.length;
     if (this.#swept === orders.length) this.#sweep = null;
-    if (this.#caughtUp) await this.settlement.check(slice);
+    if (this.#caughtUp) await this.parts.settlement.check(slice);
   }
 
   /** Yields to the event loop even with no delay: the log is written in that turn. */
@@ -169,7 +171,7 @@ export class BookFollower {
     let cancel: CancelTimer = () => undefined;
     await new Promise<void>((resolve) => {
       this.#awake = resolve;
-      cancel = this.clock.after(this.#wanted ? 0 : delayMs, resolve);
+      cancel = this.parts.clock.after(this.#wanted ? 0 : delayMs, resolve);
     });
     cancel();
     this.#awake = null;

@@ -42,35 +42,37 @@ export interface RefusedEvent {
   readonly publication: { readonly quoteId: Hex; readonly reason: QuoteError } | null;
 }
 
+export interface PublicationCheckParts {
+  readonly book: Pick<BookPort, 'get'>;
+  readonly pools: Pick<PoolAddresses, 'resolveEvenLater'>;
+  readonly signatures: Pick<QuoteSignature, 'quoteId'>;
+  readonly verifier: Pick<SignatureChecks, 'verifyAll'>;
+  readonly clock: Clock;
+  /** Engine time, Unix seconds: what is due by then is not asked about. */
+  readonly nowSeconds: () => number;
+  /** Events decoded, and ids computed, between two turns of the event loop: at 80 us an event, 100 take 8 ms. */
+  readonly checksPerTurn: number;
+}
+
 /** Checks published quotes for everything that needs no look at what their providers have. */
 export class PublicationCheck {
-  constructor(
-    private readonly book: BookPort,
-    private readonly pools: PoolAddresses,
-    private readonly signatures: Pick<QuoteSignature, 'quoteId'>,
-    private readonly verifier: Pick<SignatureChecks, 'verifyAll'>,
-    private readonly clock: Clock,
-    /** Engine time, Unix seconds: what is due by then is not asked about. */
-    private readonly nowSeconds: () => number,
-    /** Events decoded, and ids computed, between two turns of the event loop: at 80 us an event, 100 take 8 ms. */
-    private readonly checksPerTurn: number,
-  ) {}
+  constructor(private readonly parts: PublicationCheckParts) {}
 
   /** The quotes that are what they claim to be; first events only, since a repeated one changes nothing. */
   async check(logs: readonly ChainLog[]): Promise<CheckedEvents> {
     const decoded: { log: ChainLog; published: PublishedQuote | null }[] = [];
     for (const log of logs) {
       decoded.push({ log, published: decodePublishedQuote(log) });
-      if (decoded.length % this.checksPerTurn === 0) await yieldToEventLoop(this.clock);
+      if (decoded.length % this.parts.checksPerTurn === 0) await yieldToEventLoop(this.parts.clock);
     }
-    const now = this.nowSeconds();
+    const now = this.parts.nowSeconds();
     const keys = decoded.flatMap(({ published }) => published?.poolKey ?? []);
-    const pools = (await this.pools.resolveEvenLater(keys, now)).values();
+    const pools = (await this.parts.pools.resolveEvenLater(keys, now)).values();
     const unverified: QuoteCandidate[] = [];
     const refused: RefusedEvent[] = [];
     const known: Hex[] = [];
     for (const [i, { log, published }] of decoded.entries()) {
-      if ((i + 1) % this.checksPerTurn === 0) await yieldToEventLoop(this.clock);
+      if ((i + 1) % this.parts.checksPerTurn === 0) await yieldToEventLoop(this.parts.clock);
       if (published === null) {
         refused.push({ why: 'MALFORMED', log, publication: null });
         continue;
@@ -81,15 +83,15 @@ export class PublicationCheck {
         continue;
       }
       const words = boundQuote(published.words, pool);
-      const quoteId = this.signatures.quoteId(words);
+      const quoteId = this.parts.signatures.quoteId(words);
       const quote = identifiedQuote(words, quoteId);
       const problem = termsProblem(quote, now);
-      if (this.book.get(quoteId) !== undefined) known.push(quoteId);
+      if (this.parts.book.get(quoteId) !== undefined) known.push(quoteId);
       else if (problem !== null) {
         refused.push({ why: problem.why, log, publication: { quoteId, reason: problem.reason } });
       } else unverified.push({ quote, log });
     }
-    const verdicts = await this.verifier.verifyAll(unverified.map(({ quote }) => quote));
+    const verdicts = await this.parts.verifier.verifyAll(unverified.map(({ quote }) => quote));
     const candidates = new Map<Hex, QuoteCandidate>();
     for (const [i, candidate] of unverified.entries()) {
       const { quoteId } = candidate.quote;

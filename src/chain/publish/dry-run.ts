@@ -35,28 +35,30 @@ interface CheckedQuote extends DryRunFinding {
   readonly quote: (SignedQuote & { readonly quoteId: Hex }) | null;
 }
 
+export interface QuoteDryRunParts {
+  readonly orders: Pick<KnownOrders, 'get'>;
+  readonly pools: Pick<PoolAddresses, 'resolve'>;
+  readonly digests: QuoteDigest;
+  readonly signatures: QuoteSignature;
+  readonly rules: QuoteRules;
+  readonly states: Pick<QuoteStates, 'read'>;
+  readonly clock: Clock;
+  /** Quotes checked between two turns of the event loop: at 80 us each, 100 take 8 ms. */
+  readonly checksPerTurn: number;
+}
+
 /** Runs all checks of a posted quote without publishing it. */
 export class QuoteDryRun {
-  constructor(
-    private readonly orders: Pick<KnownOrders, 'get'>,
-    private readonly pools: Pick<PoolAddresses, 'resolve'>,
-    private readonly digests: QuoteDigest,
-    private readonly signatures: QuoteSignature,
-    private readonly checks: QuoteRules,
-    private readonly states: Pick<QuoteStates, 'read'>,
-    private readonly clock: Clock,
-    /** Quotes checked between two turns of the event loop: at 80 us each, 100 take 8 ms. */
-    private readonly checksPerTurn: number,
-  ) {}
+  constructor(private readonly parts: QuoteDryRunParts) {}
 
   /** Items in the order of the request. */
   async run(posted: readonly QuoteToPublish[]): Promise<DryRunOutcome> {
     return unlessChainFails(
       async () => {
-        const pools = await this.pools.resolve(posted.map(({ poolKey }) => poolKey));
+        const pools = await this.parts.pools.resolve(posted.map(({ poolKey }) => poolKey));
         const looked: CheckedQuote[] = [];
         for (const [i, quote] of posted.entries()) {
-          if (i > 0 && i % this.checksPerTurn === 0) await yieldToEventLoop(this.clock);
+          if (i > 0 && i % this.parts.checksPerTurn === 0) await yieldToEventLoop(this.parts.clock);
           looked.push(this.#look(quote, pools[i] ?? null));
         }
         return { type: 'CHECKED', items: withTwins(await this.#askChain(looked)) };
@@ -67,22 +69,22 @@ export class QuoteDryRun {
 
   #look(posted: QuoteToPublish, pool: Pool | null): CheckedQuote {
     if (pool === null) {
-      const reasons = this.checks.reasonsWithoutPool(posted);
+      const reasons = this.parts.rules.reasonsWithoutPool(posted);
       const unknown = { poolAddress: null, domainSeparator: null, digest: null, signer: null, quote: null };
       return { outcome: 'failed', reasons, ...unknown };
     }
     const quote = boundQuote(posted, pool);
     const { poolAddress } = pool;
-    const quoteId = this.checks.quoteId(quote);
+    const quoteId = this.parts.rules.quoteId(quote);
     const bytes = {
       poolAddress,
-      domainSeparator: toHex(this.digests.domainSeparator(poolAddress)),
+      domainSeparator: toHex(this.parts.digests.domainSeparator(poolAddress)),
       digest: quoteId,
-      signer: this.signatures.signer(quoteId, posted.signature),
+      signer: this.parts.signatures.signer(quoteId, posted.signature),
       quote: identifiedQuote(quote, quoteId),
     };
-    if (this.orders.get(quoteId) !== undefined) return { outcome: 'exists', reasons: [], ...bytes };
-    const reasons = [...this.checks.reasons(quote, bytes.signer === quote.provider)];
+    if (this.parts.orders.get(quoteId) !== undefined) return { outcome: 'exists', reasons: [], ...bytes };
+    const reasons = [...this.parts.rules.reasons(quote, bytes.signer === quote.provider)];
     return { outcome: reasons.length === 0 ? 'created' : 'failed', reasons, ...bytes };
   }
 
@@ -91,7 +93,7 @@ export class QuoteDryRun {
     const quotes = looked.flatMap(({ outcome, quote, reasons }) =>
       outcome === 'exists' || quote === null || reasons.some((reason) => UNASKABLE.has(reason)) ? [] : [quote],
     );
-    const readings = quotes.length === 0 ? [] : await this.states.read(quotes);
+    const readings = quotes.length === 0 ? [] : await this.parts.states.read(quotes);
     const errors = new Map(quotes.map(({ quoteId }, i) => [quoteId, readings[i]?.error ?? null]));
     return looked.map(({ quote, ...item }) => {
       const error = quote === null ? null : (errors.get(quote.quoteId) ?? null);

@@ -44,40 +44,42 @@ export interface PendingPublications {
   prefetch(quotes: readonly IdentifiedQuote[]): void;
 }
 
+export interface QuoteValidationParts {
+  readonly orders: Pick<KnownOrders, 'get'>;
+  readonly pools: Pick<PoolAddresses, 'resolve'>;
+  readonly rules: QuoteRules;
+  readonly signatureChecks: Pick<SignatureChecks, 'verifyAll'>;
+  readonly states: Pick<QuoteStates, 'read'>;
+  readonly clock: Clock;
+  /** Quotes whose ids are computed between two turns of the event loop. */
+  readonly checksPerTurn: number;
+}
+
 /** Checks posted quotes before anything is published: pool address, id, signature, the chain's own check. */
 export class QuoteValidation {
-  constructor(
-    private readonly orders: Pick<KnownOrders, 'get'>,
-    private readonly pools: Pick<PoolAddresses, 'resolve'>,
-    private readonly checks: QuoteRules,
-    private readonly signatures: Pick<SignatureChecks, 'verifyAll'>,
-    private readonly states: Pick<QuoteStates, 'read'>,
-    private readonly clock: Clock,
-    /** Quotes whose ids are computed between two turns of the event loop. */
-    private readonly checksPerTurn: number,
-  ) {}
+  constructor(private readonly parts: QuoteValidationParts) {}
 
   /** Items in the order of the request. A bad quote does not affect the others. */
   async check(posted: readonly QuoteToPublish[], pending: PendingPublications): Promise<CheckedItem[]> {
-    const pools = await this.pools.resolve(posted.map(({ poolKey }) => poolKey));
+    const pools = await this.parts.pools.resolve(posted.map(({ poolKey }) => poolKey));
     const items: (CheckedItem | Unverified)[] = [];
     for (const [i, quote] of posted.entries()) {
-      if (i > 0 && i % this.checksPerTurn === 0) await yieldToEventLoop(this.clock);
+      if (i > 0 && i % this.parts.checksPerTurn === 0) await yieldToEventLoop(this.parts.clock);
       const pool = pools[i];
       items.push(
         pool === null || pool === undefined
-          ? failed(this.checks.reasonsWithoutPool(quote)[0])
+          ? failed(this.parts.rules.reasonsWithoutPool(quote)[0])
           : this.#identify(boundQuote(quote, pool), pending),
       );
     }
     // The next steps, packing the signatures and reading the chain, have turns of their own.
-    if (posted.length > this.checksPerTurn) await yieldToEventLoop(this.clock);
+    if (posted.length > this.parts.checksPerTurn) await yieldToEventLoop(this.parts.clock);
     return this.#askChain(withTwins(await this.#verify(items)), pending);
   }
 
   #identify(terms: SignedQuote, pending: PendingPublications): CheckedItem | Unverified {
-    const quoteId = this.checks.quoteId(terms);
-    const known = this.orders.get(quoteId);
+    const quoteId = this.parts.rules.quoteId(terms);
+    const known = this.parts.orders.get(quoteId);
     if (known !== undefined) return asExisting(known);
     const quote = identifiedQuote(terms, quoteId);
     const outcome = pending.join(quote);
@@ -87,18 +89,18 @@ export class QuoteValidation {
   /** The checks that need no chain, the signatures of the whole request together. */
   async #verify(items: readonly (CheckedItem | Unverified)[]): Promise<CheckedItem[]> {
     const unverified = items.flatMap((item) => (item.type === 'UNVERIFIED' ? [item.quote] : []));
-    const verdicts = (await this.signatures.verifyAll(unverified)).values();
+    const verdicts = (await this.parts.signatureChecks.verifyAll(unverified)).values();
     return items.map((item): CheckedItem => {
       if (item.type !== 'UNVERIFIED') return item;
       const { quote } = item;
-      const [reason] = this.checks.reasons(quote, verdicts.next().value === true);
+      const [reason] = this.parts.rules.reasons(quote, verdicts.next().value === true);
       return reason === undefined ? { type: 'GOOD', quote } : failed(reason);
     });
   }
 
   /** The names of the errors with which the pools reject these quotes now; null: accepted. */
   async refusals(quotes: readonly IdentifiedQuote[]): Promise<(string | null)[]> {
-    return (await this.states.read(quotes)).map(({ error }) => error);
+    return (await this.parts.states.read(quotes)).map(({ error }) => error);
   }
 
   async #askChain(checked: CheckedItem[], pending: Pick<PendingPublications, 'prefetch'>): Promise<CheckedItem[]> {

@@ -42,22 +42,22 @@ function following(
     },
   };
   const stream = { position: POSITION, look, enter, askAgain: () => isHeard.stream };
-  const follower = new BookFollower(
+  const follower = new BookFollower({
     settlement,
     stream,
-    () => orders,
-    { stop: () => (seen.stopped = true) },
+    orders: () => orders,
+    submitter: { stop: () => (seen.stopped = true) },
     clock,
-    { bytes: () => new Uint8Array(), unit },
-    atPace,
-    {
+    random: { bytes: () => new Uint8Array(), unit },
+    timing: atPace,
+    listener: {
       onCaughtUp: () => undefined,
       onFailure: (_, failures) => seen.failures.push(failures),
       onHalt: () => undefined,
       onSuccess: () => undefined,
       onProgress: () => void (seen.progress += 1),
     },
-  );
+  });
   follower.start();
   /** What was begun goes on until it waits for the clock, and so it does once more when that time has passed. */
   const passes = async (ms: number): Promise<void> => {

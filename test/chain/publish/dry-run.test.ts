@@ -43,13 +43,13 @@ function newDryRun(
   const asked: Hex[][] = [];
   const digests = new QuoteDigest(CHAIN_ID, 10);
   const signatures = new QuoteSignature(digests, secp256k1);
-  const dryRun = new QuoteDryRun(
-    { get: () => undefined },
-    { resolve: (keys) => Promise.resolve(keys.map(({ strike }) => (strike === 0n ? null : POOL))) },
+  const dryRun = new QuoteDryRun({
+    orders: { get: () => undefined },
+    pools: { resolve: (keys) => Promise.resolve(keys.map(({ strike }) => (strike === 0n ? null : POOL))) },
     digests,
     signatures,
-    new QuoteRules(signatures, () => nowSeconds, { minQuoteLifeSeconds: 10 }),
-    {
+    rules: new QuoteRules(signatures, () => nowSeconds, { minQuoteLifeSeconds: 10 }),
+    states: {
       async read(quotes) {
         asked.push(quotes.map(({ quoteId }) => quoteId));
         return quotes.map((quote) => ({ state: { fillableSize: quote.size, reason: null }, error: errorOf(quote) }));
@@ -57,7 +57,7 @@ function newDryRun(
     },
     clock,
     checksPerTurn,
-  );
+  });
   return { dryRun, asked, clock };
 }
 

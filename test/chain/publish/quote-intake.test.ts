@@ -56,14 +56,14 @@ function newIntake(
   const prefetched: Hex[][] = [];
   const published: Hex[] = [];
   let readings = 0;
-  const checks = new QuoteRules({ quoteId: ({ salt }) => quoteIdOf(salt) }, nowSeconds, LIMITS);
+  const rules = new QuoteRules({ quoteId: ({ salt }) => quoteIdOf(salt) }, nowSeconds, LIMITS);
   const known = { get: (quoteId: Hex) => orders.get(quoteId), whenDurable: () => durable };
-  const intakeChecks = new QuoteValidation(
-    known,
-    { resolve: (keys) => Promise.resolve(keys.map(() => quote.pool)) },
-    checks,
-    { verifyAll: (quotes) => Promise.resolve(quotes.map(() => true)) },
-    {
+  const intakeChecks = new QuoteValidation({
+    orders: known,
+    pools: { resolve: (keys) => Promise.resolve(keys.map(() => quote.pool)) },
+    rules,
+    signatureChecks: { verifyAll: (quotes) => Promise.resolve(quotes.map(() => true)) },
+    states: {
       read(quotes) {
         whileChecked(orders);
         const error = errorsOf(++readings);
@@ -71,8 +71,8 @@ function newIntake(
       },
     },
     clock,
-    LIMITS.checksPerTurn,
-  );
+    checksPerTurn: LIMITS.checksPerTurn,
+  });
   const intake = new QuoteIntake(
     known,
     intakeChecks,
