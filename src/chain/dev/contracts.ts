@@ -35,28 +35,41 @@ const MINT_GAS = 2_000_000n;
  */
 export async function deployContracts(client: DevClient, accounts: readonly DevAccount[]): Promise<Deployment> {
   const startBlock = Number(await client.getBlockNumber());
-  await becomeDeployer(client);
+  return asDeployer(client, async () => {
+    const creations = new Creations(await client.getTransactionCount({ address: deployer }));
+    const contracts = { ...createProtocol(creations), volatilityOracle: creations.add('VolatilityOracle') };
+    const tokens = createTokens(creations);
+    const addresses = new Map(tokens.map(({ symbol, address }) => [symbol, address]));
+    const addressOf: AddressOf = (symbol) => addresses.get(symbol) ?? ZERO_ADDRESS;
+    const vaults = createVaults(creations, contracts, addressOf);
+    await sendTogether(client, [...creations.transactions, ...(await multicallCreation(client))]);
 
-  const creations = new Creations(await client.getTransactionCount({ address: deployer }));
-  const contracts = { ...createProtocol(creations), volatilityOracle: creations.add('VolatilityOracle') };
-  const tokens = createTokens(creations);
-  const addresses = new Map(tokens.map(({ symbol, address }) => [symbol, address]));
-  const addressOf: AddressOf = (symbol) => addresses.get(symbol) ?? ZERO_ADDRESS;
-  const vaults = createVaults(creations, contracts, addressOf);
-  await sendTogether(client, [...creations.transactions, ...(await multicallCreation(client))]);
-
-  await sendTogether(client, [
-    ...priceTransactions(contracts.oracleAdapter, addressOf),
-    volatilityTransaction(contracts.volatilityOracle, addressOf),
-    ...grantTransactions(accounts, vaults, contracts.erc20Router, addressOf),
-  ]);
-  return { startBlock, contracts, tokens, vaults };
+    await sendTogether(client, [
+      ...priceTransactions(contracts.oracleAdapter, addressOf),
+      volatilityTransaction(contracts.volatilityOracle, addressOf),
+      ...grantTransactions(accounts, vaults, contracts.erc20Router, addressOf),
+    ]);
+    return { startBlock, contracts, tokens, vaults };
+  });
 }
 
-/** Lets the node sign for the deployer, and gives it what gas costs. */
-export async function becomeDeployer(client: DevClient): Promise<void> {
-  await client.impersonateAccount({ address: deployer });
-  await client.setBalance({ address: deployer, value: 10n ** 24n });
+/**
+ * Lets the node sign for the deployer and for the creator of Multicall3, and gives both what gas costs, until `work` has
+ * ended. Afterwards the node's accounts are the funded ones alone, as wallets list them.
+ */
+export async function asDeployer<Result>(client: DevClient, work: () => Promise<Result>): Promise<Result> {
+  const senders = [deployer, MULTICALL3_CREATOR];
+  await Promise.all(
+    senders.flatMap((address) => [
+      client.impersonateAccount({ address }),
+      client.setBalance({ address, value: 10n ** 24n }),
+    ]),
+  );
+  try {
+    return await work();
+  } finally {
+    await Promise.all(senders.map((address) => client.stopImpersonatingAccount({ address })));
+  }
 }
 
 /** Collects creations; their addresses follow from the deployer's nonce, so nothing waits for a receipt. */
@@ -84,23 +97,24 @@ class Creations {
 export async function completeDeployment(client: DevClient, before: Deployment): Promise<Deployment> {
   const found: Partial<Deployment['contracts']> = before.contracts;
   if (found.volatilityOracle !== undefined) return before;
-  await becomeDeployer(client);
-  const creations = new Creations(await client.getTransactionCount({ address: deployer }));
-  const contracts = {
-    ...before.contracts,
-    volatilityOracle: creations.add('VolatilityOracle'),
-    multicall3: MULTICALL3,
-  };
-  const addresses = new Map(before.tokens.map(({ symbol, address }) => [symbol, address]));
-  const addressOf: AddressOf = (symbol) => addresses.get(symbol) ?? ZERO_ADDRESS;
-  const vaults = createVaults(creations, contracts, addressOf, before.vaults);
-  await sendTogether(client, [...creations.transactions, ...(await multicallCreation(client))]);
-  const added = vaults.filter(({ address }) => before.vaults.every((known) => known.address !== address));
-  await sendTogether(client, [
-    volatilityTransaction(contracts.volatilityOracle, addressOf),
-    ...grantTransactions([], added, contracts.erc20Router, addressOf),
-  ]);
-  return { ...before, contracts, vaults };
+  return asDeployer(client, async () => {
+    const creations = new Creations(await client.getTransactionCount({ address: deployer }));
+    const contracts = {
+      ...before.contracts,
+      volatilityOracle: creations.add('VolatilityOracle'),
+      multicall3: MULTICALL3,
+    };
+    const addresses = new Map(before.tokens.map(({ symbol, address }) => [symbol, address]));
+    const addressOf: AddressOf = (symbol) => addresses.get(symbol) ?? ZERO_ADDRESS;
+    const vaults = createVaults(creations, contracts, addressOf, before.vaults);
+    await sendTogether(client, [...creations.transactions, ...(await multicallCreation(client))]);
+    const added = vaults.filter(({ address }) => before.vaults.every((known) => known.address !== address));
+    await sendTogether(client, [
+      volatilityTransaction(contracts.volatilityOracle, addressOf),
+      ...grantTransactions([], added, contracts.erc20Router, addressOf),
+    ]);
+    return { ...before, contracts, vaults };
+  });
 }
 
 function createProtocol(creations: Creations): Omit<Deployment['contracts'], 'volatilityOracle'> {
@@ -169,8 +183,6 @@ const MULTICALL3_CREATOR: Hex = '0x05f32B3cC3888453ff71B01135B34FF8e41263F2';
 /** None where it is there already. */
 async function multicallCreation(client: DevClient): Promise<DevTransaction[]> {
   if ((await client.getCode({ address: MULTICALL3 })) !== undefined) return [];
-  await client.impersonateAccount({ address: MULTICALL3_CREATOR });
-  await client.setBalance({ address: MULTICALL3_CREATOR, value: 10n ** 18n });
   return [{ from: MULTICALL3_CREATOR, to: null, data: creationData('Multicall3', []), gas: CREATION_GAS }];
 }
 

@@ -128,3 +128,4 @@ export const DEV_ACCOUNTS: readonly DevAccount[] = [
 
 /** Sends what deploys the contracts, so that no user's nonce is touched by it: the account after the last user's. */
 export const deployer: Hex = '0xBcd4042DE499D14e55001CcbB24a551F3b954096';
+export const DEPLOYER_KEY: Hex = '0xf214f2b2cd398c806f84e317254e0f0b801d0643303237d97a22a48e01628897';

@@ -1,7 +1,7 @@
 import { type Hex, type Pool, type PoolKey, ZERO_ADDRESS } from '../../engine/quote.js';
 import { poolFactoryAbi } from '../contracts/abi.js';
 import { encodeDeployPool } from '../contracts/abi-encoding.js';
-import { becomeDeployer, type Deployment, devSeries, fromDeployer } from './contracts.js';
+import { asDeployer, type Deployment, devSeries, fromDeployer } from './contracts.js';
 import { type DevClient, sendTogether } from './dev-client.js';
 
 /**
@@ -20,13 +20,10 @@ export async function deployPools(
 
   const { poolFactory } = deployment.contracts;
   const pools = await Promise.all(seriesKeys(now, deployment).map((key) => predictPool(client, poolFactory, key)));
-  await becomeDeployer(client);
-  await sendTogether(
-    client,
-    pools
-      .filter(({ isDeployed }) => !isDeployed)
-      .map(({ pool }) => fromDeployer(poolFactory, encodeDeployPool(pool.poolKey))),
-  );
+  const deployments = pools
+    .filter(({ isDeployed }) => !isDeployed)
+    .map(({ pool }) => fromDeployer(poolFactory, encodeDeployPool(pool.poolKey)));
+  await asDeployer(client, () => sendTogether(client, deployments));
   const known = new Set(live.map(({ poolAddress }) => poolAddress));
   return [...live, ...pools.map(({ pool }) => pool).filter(({ poolAddress }) => !known.has(poolAddress))];
 }

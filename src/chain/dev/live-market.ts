@@ -1,9 +1,10 @@
 import { encodeFunctionData } from 'viem';
+import { privateKeyToAccount } from 'viem/accounts';
 import type { Clock } from '../../engine/ports.js';
 import type { Hex } from '../../engine/quote.js';
 import { repeat } from '../../system/timers.js';
-import { becomeDeployer, devTokens, devVolatilityAbi, fromDeployer, priceOracleAbi } from './contracts.js';
-import { devClient, type DevClient } from './dev-client.js';
+import { devTokens, devVolatilityAbi, priceOracleAbi } from './contracts.js';
+import { DEPLOYER_KEY, devClient, type DevClient } from './dev-client.js';
 import type { LocalChain } from './local-chain.js';
 
 /** Of one token: US dollars and volatility a year, in 1e-18. */
@@ -105,6 +106,8 @@ export interface LiveMarketOptions {
 /** Moves prices and volatilities of a local chain a little at a time, with two transactions of the deployer a step. */
 export class LiveMarket {
   readonly #client: DevClient;
+  /** Signs here: a node that signs for it would list it among its accounts. */
+  readonly #deployer = privateKeyToAccount(DEPLOYER_KEY);
   readonly #chain: Pick<LocalChain, 'tokens' | 'contracts'>;
   readonly #walk: MarketWalk;
   readonly #cancel: () => void;
@@ -128,7 +131,6 @@ export class LiveMarket {
     options: LiveMarketOptions,
   ): Promise<LiveMarket> {
     const client = devClient(chain.rpcUrl, chain.chainId);
-    await becomeDeployer(client);
     const now = await Promise.all(movingTokens.map(({ symbol }) => readMarket(client, chain, symbol)));
     return new LiveMarket(client, chain, new MarketWalk(options.seed, now), options);
   }
@@ -156,8 +158,7 @@ export class LiveMarket {
   }
 
   async #send(to: Hex, data: Hex): Promise<void> {
-    const { from } = fromDeployer(to, data);
-    await this.#client.sendTransaction({ account: from, to, data, gas: STEP_GAS, maxFeePerGas: 10n ** 10n });
+    await this.#client.sendTransaction({ account: this.#deployer, to, data, gas: STEP_GAS, maxFeePerGas: 10n ** 10n });
   }
 }
 

@@ -58,6 +58,7 @@ t.test('on a chain both oracles follow the walk, until it is stopped', async (t)
   const errors: unknown[] = [];
   const onError = (error: unknown): void => void errors.push(error);
   const live = await LiveMarket.start(chain, { seed: 5, everyMs: EVERY_MS, clock, onError });
+  t.equal((await client.getAddresses()).length, chain.accounts.length, 'the node signs for the funded accounts alone');
   const [expected = []] = walk(5, 1);
   const before = await client.getBlockNumber();
   clock.advance(EVERY_MS);

@@ -71,6 +71,11 @@ t.test('a chain that is ready', async (t) => {
     }
   });
 
+  t.test('its node signs for these accounts alone', async (t) => {
+    const addresses = chain.accounts.map(({ address }) => address);
+    t.strictSame(await client.getAddresses(), addresses);
+  });
+
   t.test('has the eight symbols with their real decimals', async (t) => {
     const decimals: Record<string, number> = {};
     for (const [symbol, address] of Object.entries(chain.tokens)) {
