@@ -1,4 +1,5 @@
-import { lacksScope } from '../client/errors.js';
+import type { Hex } from 'viem';
+import { ApiError, lacksScope, RefusedError } from '../client/errors.js';
 import type { BaseOrderbookClient, QuotesFilter } from '../client/orderbook-client.js';
 import type { FollowedEvents } from '../client/followed.js';
 import type { QuoteEvent } from '../client/messages.js';
@@ -6,14 +7,16 @@ import type { ConnectionState } from '../client/connection.js';
 import { systemClock } from '../system/clock.js';
 import { formatDecimal } from '../wire/primitives.js';
 import type { InstrumentJson } from '../wire/options.js';
-import type { NamedOrdersResponse } from '../wire/orderbook.js';
+import type { NamedOrdersResponse, OrderbookQuote } from '../wire/orderbook.js';
 import { parseFlags, type ParsedWords } from './flags.js';
+import { refusalText } from './refusal.js';
 import { type CliCommand, columns, type CommandIo, EXIT_FAILED, EXIT_OK, UsageError } from './run.js';
 
 /** Of a local set-up, in the directory where it was started. */
 const READY_FILE = 'data/ready.json';
 /** How long the feed may take to be live. */
 const LIVE_WITHIN_MS = 10_000;
+const WITHDRAWN_PAGE = 1_000;
 
 export const connectionHelp = `  --url
       Of the service, such as http://127.0.0.1:8080. Default: that of --ready.
@@ -106,6 +109,9 @@ export function terminalCommand(
       const client = new OrderbookClient(target);
       try {
         return await run({ ...parsed, client, isJson: parsed.switches.has('json'), target, io });
+      } catch (error) {
+        const isRefusal = error instanceof ApiError || error instanceof RefusedError;
+        throw isRefusal ? new Error(refusalText(error, target)) : error;
       } finally {
         client.close();
       }
@@ -123,12 +129,32 @@ async function instrumentOf({ client, positionals }: TerminalSession): Promise<I
 
 export async function findInstrument(client: BaseOrderbookClient, name: string): Promise<InstrumentJson> {
   const instruments = await client.rest.instruments();
-  const wanted = name.toLowerCase();
+  const wanted = instrumentName(name).toLowerCase();
   const found = instruments.find(
     ({ instrument, poolAddress }) => instrument.toLowerCase() === wanted || poolAddress === wanted,
   );
   if (found === undefined) throw new UsageError(`there is no option ${name}: \`quotebook chain\` lists them`);
   return found;
+}
+
+/** The name of an option that a position's name stands for: this has four digits of the year. */
+export function instrumentName(position: string): string {
+  return position.replace(/^(.+-\d{2}[A-Z]{3})\d{2}(\d{2}-[^-]+-[CP])$/i, '$1$2');
+}
+
+/** All pages of a provider's withdrawn quotes, of every pool or one. */
+export async function withdrawnOf(
+  { rest }: Pick<BaseOrderbookClient, 'rest'>,
+  filter: { readonly provider: Hex; readonly poolAddress?: Hex },
+): Promise<OrderbookQuote[]> {
+  const all: OrderbookQuote[] = [];
+  for (let cursor: Hex | null | undefined; cursor !== null;) {
+    const page = { ...filter, limit: WITHDRAWN_PAGE, ...(cursor !== undefined && { cursor }) };
+    const { quotes, next } = await rest.withdrawnQuotes(page);
+    all.push(...quotes);
+    cursor = next;
+  }
+  return all;
 }
 
 function dash(amount: string | null | undefined): string {
@@ -267,19 +293,24 @@ export const accountCommand = terminalCommand(
   async ({ client, isJson, positionals, io }) => {
     const [address, extra] = positionals;
     if (address === undefined || extra !== undefined || !isAddress(address)) throw new UsageError('name one address');
-    const [orders, positions, balances] = await Promise.all([
+    const [orders, hidden, instruments, positions, balances] = await Promise.all([
       client.rest.ordersOf(address, { fields: 'instrument' }),
+      withdrawnOf(client, { provider: address }),
+      client.rest.instruments(),
       client.rest.optionBalances(address),
       client.rest.collateralBalances(address),
     ]);
+    const names = new Map(instruments.map(({ poolAddress, instrument }) => [poolAddress, instrument]));
+    const withdrawn = hidden.map((quote) => ({ ...quote, instrument: names.get(quote.poolAddress) ?? null }));
     if (isJson) {
-      io.out(JSON.stringify({ orders, positions, balances: balances.success }));
+      io.out(JSON.stringify({ orders, withdrawn, positions, balances: balances.success }));
       return EXIT_OK;
     }
     const { validQuotes, invalidQuotes } = orders as NamedOrdersResponse;
     const quotes = [
       ...validQuotes.map((quote) => ({ quote, state: 'live' })),
       ...invalidQuotes.map(({ quote, reason }) => ({ quote, state: reason })),
+      ...withdrawn.map((quote) => ({ quote, state: 'withdrawn' })),
     ].map(({ quote, state }) => [
       quote.instrument ?? quote.poolAddress,
       quote.quoteId,
@@ -319,7 +350,7 @@ export const statusCommand = terminalCommand(
 
 function withState(state: string) {
   return ({ name, exposure, amount }: { name: string; exposure: string; amount: number }): string[] => {
-    return [name, exposure.toLowerCase(), String(amount), state];
+    return [instrumentName(name), exposure.toLowerCase(), String(amount), state];
   };
 }
 

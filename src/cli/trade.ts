@@ -9,15 +9,19 @@ import type { Transaction } from '../client/trading/transactions.js';
 import { systemClock } from '../system/clock.js';
 import { pause } from '../system/timers.js';
 import type { InstrumentJson } from '../wire/options.js';
+import type { OrderbookQuote } from '../wire/orderbook.js';
 import { formatDecimal, parseDecimal } from '../wire/primitives.js';
+import { refusalText } from './refusal.js';
 import { type CliCommand, columns, EXIT_FAILED, EXIT_OK, UsageError } from './run.js';
 import {
   decimalText,
   findInstrument,
+  instrumentName,
   isAddress,
   liveInTime,
   type TerminalSession,
   terminalCommand,
+  withdrawnOf,
 } from './terminal.js';
 
 const KEY_VARIABLE = 'QUOTEBOOK_TRADER_KEY';
@@ -31,6 +35,11 @@ const ACCOUNT_FLAGS = {
 const CHAIN_FLAGS = {
   'rpc-url': 'JSON-RPC endpoint of the settlement chain. Default: that of --ready.',
   router: "The protocol's ERC20Router. Default: that of --ready, or of the chain.",
+};
+
+const SIGN_IN_FLAGS = {
+  'sign-in-domain':
+    'Host to sign in at, one of the setting signInDomains of the service. Default: the host of the URL, with its port.',
 };
 
 /** The key is never an argument: others see those in the list of processes. */
@@ -53,16 +62,37 @@ async function accountOf({ target, values, io }: TerminalSession): Promise<Priva
   return privateKeyToAccount(account.privateKey);
 }
 
-/** Signs in where the service shows what is private to those alone that it concerns, and the key has not proven the account. */
-async function proveAccount({ client }: TerminalSession, account: PrivateKeyAccount): Promise<void> {
+/**
+ * Signs in where the service shows what is private to those alone that it concerns, and the key has not proven the
+ * account. True: it signed in.
+ */
+async function proveAccount(session: TerminalSession, account: PrivateKeyAccount): Promise<boolean> {
   const taker = account.address;
   try {
     // No pool has that address: the answer is an empty list, or the refusal.
-    await client.rest.rfqQuotes({ poolAddress: ZERO_ADDRESS, side: 'ask', taker });
+    await session.client.rest.rfqQuotes({ poolAddress: ZERO_ADDRESS, side: 'ask', taker });
+    return false;
   } catch (error) {
     if (!(error instanceof ApiError) || error.code !== 'taker_not_proven') throw error;
-    await client.signIn({ account });
+    await signIn(session, account);
+    return true;
   }
+}
+
+/** As `proveAccount`, for what can be done without: says so where the service refuses the sign-in. */
+async function tryToProve(session: TerminalSession, account: PrivateKeyAccount): Promise<boolean> {
+  try {
+    return await proveAccount(session, account);
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    session.io.err(`Private quotes may be left out: ${refusalText(error, session.target)}`);
+    return false;
+  }
+}
+
+async function signIn({ client, values }: TerminalSession, account: PrivateKeyAccount): Promise<void> {
+  const domain = values.get('sign-in-domain');
+  await client.signIn({ account, ...(domain !== undefined && { domain }) });
 }
 
 async function traderOf(session: TerminalSession, account?: PrivateKeyAccount): Promise<Trader> {
@@ -166,7 +196,7 @@ const rfqCommand = terminalCommand(
   'ask makers for quotes, and show those that cover the size',
   {
     usage: `${RFQ_USAGE} [--wait SECONDS] [FLAGS]`,
-    more: { wait: 'How long makers may answer. Default: 5.', ...ACCOUNT_FLAGS },
+    more: { wait: 'How long makers may answer. Default: 5.', ...ACCOUNT_FLAGS, ...SIGN_IN_FLAGS },
     about: 'Shows private answers beside the public book, best price first. `quotebook fill` takes them.',
   },
   async (session) => {
@@ -212,6 +242,7 @@ const fillCommand = terminalCommand(
       approve: 'Let the router move as much collateral as the fill needs, if it may not yet.',
       'dry-run': 'Show what it would cost, and send nothing.',
       ...ACCOUNT_FLAGS,
+      ...SIGN_IN_FLAGS,
       ...CHAIN_FLAGS,
     },
     switches: ['approve', 'dry-run'],
@@ -315,19 +346,22 @@ const cancelCommand = terminalCommand(
   'cancel own quotes on the chain',
   {
     usage: 'quotebook cancel QUOTE_ID... [FLAGS]\nquotebook cancel --all [OPTION] [FLAGS]',
-    more: { all: 'All quotes of the account, or those for one option.', ...ACCOUNT_FLAGS, ...CHAIN_FLAGS },
+    more: {
+      all: 'All quotes of the account, or those for one option.',
+      ...ACCOUNT_FLAGS,
+      ...SIGN_IN_FLAGS,
+      ...CHAIN_FLAGS,
+    },
     switches: ['all'],
     about:
-      'Sends a transaction for each pool. No one can fill a quote once its cancellation is mined. Withdrawn quotes are cancelled when they are named. Where privacy is proven, the account signs in.',
+      'Sends a transaction for each pool. No one can fill a quote once its cancellation is mined. Withdrawn quotes are cancelled, too. Where privacy is proven, the account signs in to find private quotes.',
   },
   async (session) => {
     const { isJson, io } = session;
     const account = await accountOf(session);
-    await proveAccount(session, account);
     const trader = await traderOf(session, account);
-    const transactions = session.switches.has('all')
-      ? await trader.cancelAll(await ofOption(session))
-      : await cancelNamed(session, trader);
+    const quotes = await (session.switches.has('all') ? allOwn(session, account) : namedOwn(session, account));
+    const transactions = await trader.cancel(quotes);
     if (isJson) io.out(JSON.stringify(transactions, decimalText));
     else for (const { hash } of transactions) io.out(`transaction ${hash}`);
     if (transactions.length === 0) io.err(`${trader.address} has no quotes to cancel.`);
@@ -346,24 +380,37 @@ async function ofOption({
   return { poolAddress };
 }
 
-async function cancelNamed({ client, positionals }: TerminalSession, trader: Trader): Promise<Transaction[]> {
-  const wanted = new Set(positionals.map((id) => id.toLowerCase()));
+async function allOwn(session: TerminalSession, account: PrivateKeyAccount): Promise<OrderbookQuote[]> {
+  const { client } = session;
+  const filter = await ofOption(session);
+  await tryToProve(session, account);
+  const { validQuotes, invalidQuotes } = await client.rest.ordersOf(account.address, filter);
+  const withdrawn = await withdrawnOf(client, { provider: account.address, ...filter });
+  return [...validQuotes, ...invalidQuotes.map(({ quote }) => quote), ...withdrawn];
+}
+
+async function namedOwn(session: TerminalSession, account: PrivateKeyAccount): Promise<OrderbookQuote[]> {
+  const wanted = new Set(session.positionals.map((id) => id.toLowerCase()));
   if (wanted.size === 0) throw new UsageError('name quotes by their ids, or say --all');
-  const provider = trader.address.toLowerCase();
+  const found = await takeOwn(session, account.address, wanted);
+  if (wanted.size > 0 && (await tryToProve(session, account)))
+    found.push(...(await takeOwn(session, account.address, wanted)));
+  const [missing] = wanted;
+  if (missing !== undefined)
+    throw new UsageError(`the service shows this key no quote ${missing} of ${account.address}`);
+  return found;
+}
+
+/** The wanted quotes of the provider that the service shows, withdrawn ones too; their ids leave `wanted`. */
+async function takeOwn({ client }: TerminalSession, address: Hex, wanted: Set<string>): Promise<OrderbookQuote[]> {
+  const provider = address.toLowerCase();
   // By their ids and without the provider, which would leave private quotes out.
   const { validQuotes, invalidQuotes } = await client.rest.orders({ quoteIds: [...wanted] as Hex[] });
   const own = [...validQuotes, ...invalidQuotes.map(({ quote }) => quote)].filter((each) => each.provider === provider);
   const found = own.filter(({ quoteId }) => wanted.delete(quoteId));
-  for (let cursor: Hex | null | undefined; wanted.size > 0 && cursor !== null;) {
-    const query = { provider: trader.address, limit: '1000', ...(cursor !== undefined && { cursor }) };
-    const { quotes, next } = await client.rest.withdrawnQuotes(query);
-    found.push(...quotes.filter(({ quoteId }) => wanted.delete(quoteId)));
-    cursor = next;
-  }
-  const [missing] = wanted;
-  if (missing !== undefined)
-    throw new UsageError(`the service shows this key no quote ${missing} of ${trader.address}`);
-  return trader.cancel(found);
+  if (wanted.size === 0) return found;
+  const withdrawn = await withdrawnOf(client, { provider: address });
+  return [...found, ...withdrawn.filter(({ quoteId }) => wanted.delete(quoteId))];
 }
 
 /** Of a withdrawal that is sent at once. */
@@ -379,6 +426,7 @@ const withdrawCommand = terminalCommand(
       all: 'All quotes of the account, or those for one option: the account signs in.',
       restore: 'Show these quotes again.',
       ...ACCOUNT_FLAGS,
+      ...SIGN_IN_FLAGS,
     },
     switches: ['all', 'restore'],
     about:
@@ -407,7 +455,7 @@ interface ChangedQuotes {
 
 async function withdrawAll(session: TerminalSession, account: PrivateKeyAccount): Promise<ChangedQuotes> {
   const filter = await ofOption(session);
-  await session.client.signIn({ account });
+  await signIn(session, account);
   return { changed: await session.client.rest.withdrawAllQuotes(account.address, filter), unknown: [] };
 }
 
@@ -474,11 +522,6 @@ async function expiredPool(
   if (found === undefined) throw new UsageError(`${holder} has no expired ${exposure.toLowerCase()} position ${name}`);
   if (another !== undefined) throw new UsageError(`several pools have the name ${name}: name one by its address`);
   return found.token_address;
-}
-
-/** The name of an option that a position's name stands for: this has four digits of the year. */
-function instrumentName(position: string): string {
-  return position.replace(/^(.+-\d{2}[A-Z]{3})\d{2}(\d{2}-[^-]+-[CP])$/, '$1$2');
 }
 
 const exerciseCommand = closingCommand(

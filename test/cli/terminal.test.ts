@@ -66,8 +66,9 @@ await t.test('chain lists the options by name, with prices, and filters them', a
   t.ok(some.out.length > 1 && some.out.slice(1).every((line) => line.trim().startsWith(`WBTC-USDC-${expiry}`)));
 });
 
-await t.test('book shows the levels of an option by its name or its address', async (t) => {
-  for (const option of [name, name.toLowerCase(), pool.poolAddress]) {
+await t.test('book shows the levels of an option by its name, also with the whole year, or its address', async (t) => {
+  const withYear = name.replace(/(\d\d-\d+-[CP])$/, '20$1');
+  for (const option of [name, name.toLowerCase(), withYear, withYear.toLowerCase(), pool.poolAddress]) {
     const { code, out } = await run(['book', option]);
     t.equal(code, EXIT_OK);
     t.strictSame(out.slice(0, 1), [name]);
@@ -166,5 +167,17 @@ await t.test('wrong words and an unknown key are refused', async (t) => {
   const alone = await run(['status'], { readyFile: null });
   t.equal(alone.code, EXIT_USAGE);
   t.match(alone.err[0], /--url, --api-key and --chain-id/);
-  t.equal((await run(['chain', '--api-key', 'unknown'])).code, EXIT_FAILED);
+});
+
+await t.test('a key or a chain that the service does not know is said to be so', async (t) => {
+  for (const command of ['chain', 'watch']) {
+    const { code, err } = await run([command, '--api-key', 'unknown']);
+    t.equal(code, EXIT_FAILED);
+    t.match(err, [/^quotebook: http:.* does not know this API key: name another with --api-key or QUOTEBOOK_API_KEY$/]);
+  }
+  for (const chainId of ['42161', '1']) {
+    const { code, err } = await run(['book', name, '--chain-id', chainId]);
+    t.equal(code, EXIT_FAILED);
+    t.match(err, [new RegExp(`serves no chain ${chainId}: .* with --chain-id$`)]);
+  }
 });

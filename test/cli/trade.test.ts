@@ -153,6 +153,28 @@ await t.test('cancel ends quotes by their ids, and all of an account', async (t)
   t.match((await run(['cancel', '--all'])).err, [/has no quotes to cancel/]);
 });
 
+await t.test('account lists withdrawn quotes, and cancel of all ends them', async (t) => {
+  const [id] = [await quote('0.06'), await quote('0.07', '1', '--taker', taker.address)];
+  t.equal((await run(['withdraw', '--all'])).code, EXIT_OK);
+  const account = async (...more: string[]) => (await run(['account', maker.address, ...more])).out;
+  const shown = (await account()).filter((line) => line.endsWith('withdrawn'));
+  t.equal(shown.length, 2);
+  t.ok(shown.some((line) => new RegExp(`^ *${instrument}  ${id} +ask +0\\.06 +2 `).test(line)));
+  t.match(JSON.parse((await account('--json'))[0] ?? ''), { withdrawn: [{ instrument }, { instrument }] });
+  const { code, out, err } = await run(['cancel', '--all', option]);
+  t.equal(code, EXIT_OK, err.join('\n'));
+  t.match(out, [/^transaction 0x/]);
+  t.notOk((await account()).some((line) => line.endsWith('withdrawn')));
+});
+
+await t.test('account names a position as it names a quote', async (t) => {
+  const { out } = await run(['account', maker.address]);
+  t.ok(
+    out.some((line) => new RegExp(`^ *${instrument} +short `).test(line)),
+    out.join('\n'),
+  );
+});
+
 await t.test('cancel ends a private quote by its id', async (t) => {
   const id = await quote('0.06', '1', '--taker', taker.address);
   const { code, out, err } = await run(['cancel', id]);
@@ -244,6 +266,57 @@ await t.test('a key without scopes trades where privacy is proven', async (t) =>
     await shown('0.05', ...toTaker);
     t.equal((JSON.parse((await runThere(['cancel', '--all', '--json'])).out[0] ?? '') as object[]).length, 1);
     t.match((await run(['cancel', '--all'])).err, [/has no quotes to cancel/]);
+  });
+});
+
+await t.test('a sign-in that the service refuses leaves cancel its public quotes', async (t) => {
+  const walletKey = chain.accounts.at(-2)?.privateKey;
+  if (walletKey === undefined) throw new Error('a chain has accounts');
+  const signInDomains = ['book.example'];
+  const options = { chain, walletKey, privacy: 'proven', signInDomains, limits: { wsHeartbeatMs: 50 } } as const;
+  const proven = await startTestService(options);
+  t.teardown(() => proven.stop());
+  const { key } = await proven.keys.create('paid', 'maker');
+  const runThere = (...words: string[]) =>
+    run([...words, '--url', proven.httpUrl, '--ready', 'data/ready.json'], { QUOTEBOOK_API_KEY: key });
+  const shown = async (...more: string[]): Promise<string> => {
+    const { code, err, out } = await runThere('quote', option, 'ask', '0.05', '1', '--json', ...more);
+    t.equal(code, EXIT_OK, err.join('\n'));
+    return (JSON.parse(out[0] ?? '') as { quoteId: string }).quoteId;
+  };
+  const refusal = /The domain 127\.0\.0\.1:\d+ is none of signInDomains: name one of these with --sign-in-domain$/;
+
+  await t.test('by its id without a sign-in', async (t) => {
+    const { code, out, err } = await runThere('cancel', await shown());
+    t.strictSame([code, err], [EXIT_OK, []]);
+    t.match(out, [/^transaction 0x/]);
+  });
+
+  await t.test('all of them, and says that private ones may be left out', async (t) => {
+    await shown();
+    const { code, out, err } = await runThere('cancel', '--all');
+    t.equal(code, EXIT_OK, err.join('\n'));
+    t.match(out, [/^transaction 0x/]);
+    t.match(err, [/^Private quotes may be left out: The domain/]);
+    t.match(err, [refusal]);
+  });
+
+  await t.test('and at a host of the service the private ones, too', async (t) => {
+    const id = await shown('--taker', taker.address);
+    const refused = await runThere('cancel', id);
+    t.equal(refused.code, EXIT_USAGE);
+    t.match(refused.err.join('\n'), /Private quotes may be left out.*shows this key no quote/s);
+    const { code, out, err } = await runThere('cancel', id, '--sign-in-domain', 'book.example');
+    t.strictSame([code, err], [EXIT_OK, []]);
+    t.match(out, [/^transaction 0x/]);
+    t.match((await runThere('withdraw', '--all')).err, [refusal]);
+    t.equal((await runThere('withdraw', '--all', '--sign-in-domain', 'book.example')).code, EXIT_OK);
+  });
+
+  await t.test('a quota that is used up says for how long', async (t) => {
+    const signIn = () => runThere('withdraw', '--all', '--sign-in-domain', 'book.example');
+    const { err } = await untilAnswer(signIn, ({ code }) => code !== EXIT_OK);
+    t.match(err, [/^quotebook: A quota of the key or of the address is used up: try again in \d+ s$/]);
   });
 });
 

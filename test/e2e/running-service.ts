@@ -74,6 +74,8 @@ export interface TestServiceOptions {
   readonly trustedProxies?: readonly string[];
   /** Absent: open. */
   readonly privacy?: Privacy;
+  /** As the setting of that name. Absent: `localhost` and 127.0.0.1. */
+  readonly signInDomains?: readonly string[];
   readonly traces?: PostTraces;
   /** Absent: no. */
   readonly selfService?: 'no' | 'yes';
@@ -181,6 +183,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     corsOrigins: options.corsOrigins ?? ['*'],
     trustedProxies: options.trustedProxies ?? [],
     privacy: options.privacy ?? 'open',
+    signInDomains: options.signInDomains ?? [],
     ...(options.traces !== undefined && { traces: options.traces }),
     selfService: options.selfService ?? 'no',
     page: {
