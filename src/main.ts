@@ -228,7 +228,7 @@ async function serveEngine(context: ProcessContext, deployment: Deployment): Pro
   const { settings, limits, logger, manager, stopping, ends } = context;
   const { readyFile } = settings;
   const { clusterOptions } = await import('./app/cluster-options.js');
-  const { runEngine } = await import('./app/cluster-roles.js');
+  const { runEngine } = await import('./app/engine-process.js');
   const { connectCluster } = await import('./cluster/connection.js');
   if (readyFile !== null) await rm(readyFile, { force: true });
   const metrics = await openMetrics(context);
@@ -266,7 +266,7 @@ async function serveGateway(context: ProcessContext, deployment: Deployment): Pr
   const { settings, limits, logger, manager, ends } = context;
   const { host, readyFile } = settings;
   const { clusterOptions } = await import('./app/cluster-options.js');
-  const { startGateway } = await import('./app/cluster-roles.js');
+  const { startGateway } = await import('./app/gateway-process.js');
   const { connectCluster } = await import('./cluster/connection.js');
   if (readyFile !== null) await rm(readyFile, { force: true });
   const metrics = await openMetrics(context);

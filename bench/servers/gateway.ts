@@ -1,4 +1,4 @@
-import { startGateway } from '../../src/app/cluster-roles.js';
+import { startGateway } from '../../src/app/gateway-process.js';
 import { connectCluster } from '../../src/cluster/connection.js';
 import { effectiveLimits } from '../../src/config/effective-limits.js';
 import { type Settings, settingNames, settingTable } from '../../src/config/setting-table.js';

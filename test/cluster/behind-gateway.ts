@@ -1,5 +1,6 @@
 import pino from 'pino';
-import { runEngine, startGateway } from '../../src/app/cluster-roles.js';
+import { runEngine } from '../../src/app/engine-process.js';
+import { startGateway } from '../../src/app/gateway-process.js';
 import { PAGE_DIRECTORY, readPageFiles } from '../../src/app/page-files.js';
 import type { Service } from '../../src/app/service.js';
 import { KeyStore } from '../../src/auth/key-store.js';

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import pino from 'pino';
 import t, { type Test } from 'tap';
-import { startGateway } from '../../src/app/cluster-roles.js';
+import { startGateway } from '../../src/app/gateway-process.js';
 import { KeyStore } from '../../src/auth/key-store.js';
 import { GatewayReplica } from '../../src/cluster/gateway-replica.js';
 import { ClusterKeyFiles } from '../../src/cluster/kept-values.js';

@@ -1,22 +1,18 @@
 import path from 'node:path';
-import type { KeyFiles } from '../auth/key-file.js';
-import { KeyStore } from '../auth/key-store.js';
+import type { KeyStore } from '../auth/key-store.js';
 import { LocalProofStore } from '../auth/proof-store.js';
 import { IntentLog } from '../chain/wallet/intent-log.js';
 import { CallServer } from '../cluster/calls.js';
 import type { ClusterConnection } from '../cluster/connection.js';
 import { EngineLog } from '../cluster/engine-log.js';
-import { GatewayReplica } from '../cluster/gateway-replica.js';
 import { ClusterKeyFiles, LeaderValues } from '../cluster/kept-values.js';
 import { type Leadership, openLeaseStore, waitToLead } from '../cluster/leadership.js';
-import { NatsLogStream, openLogStream } from '../cluster/log-stream.js';
+import { openLogStream } from '../cluster/log-stream.js';
 import { answerRoll, type ChainNews, hearNews, hearStepDown, publishNews } from '../cluster/members.js';
 import { SnapshotStore } from '../cluster/snapshot-store.js';
-import { effectiveQuotas } from '../config/effective-limits.js';
 import type { Limits } from '../config/limits.js';
 import type { Settings } from '../config/setting-table.js';
 import type { ChainRole } from '../engine/command.js';
-import type { Engine } from '../engine/engine.js';
 import type { Hex } from '../engine/quote.js';
 import { PastThread } from '../past/past-thread.js';
 import { openNodeDisk } from '../persistence/disk/node-disk.js';
@@ -27,13 +23,12 @@ import type { SnapshotRequest } from '../persistence/snapshot/snapshot-process.j
 import { scanInThread } from '../persistence/recovery/scan-thread.js';
 import type { Quotas } from '../quota/rate-limits.js';
 import { systemClock, systemRandom } from '../system/clock.js';
+import { openClusterKeyStore } from './cluster-keys.js';
 import { openSnapshots, openLogOptions } from './data-directory.js';
-import { openGatewayCore } from './gateway-core.js';
 import { leaderCalls } from './leader-calls.js';
 import { measuredOptions, measureEngine } from './metrics-wiring.js';
 import { endAll } from './shutdown.js';
-import { type Service, startService } from './service.js';
-import type { ServiceOptions, CoreOptions } from './service-options.js';
+import type { CoreOptions } from './service-options.js';
 import { type LocalCore, openLocalCore, operatorAccount } from './local-core.js';
 
 export interface EngineProcessOptions extends Pick<CoreOptions, 'profile' | 'rpc' | 'limits' | 'logger' | 'metrics'> {
@@ -277,7 +272,7 @@ function keysOnUse(
   cluster: ClusterConnection,
   limits: Limits,
 ): Pick<KeyStore, 'prove' | 'signOut' | 'addSelfKey' | 'noteUses'> {
-  const openKeys = openedOnce(async () => openKeyStore(await ClusterKeyFiles.open(cluster), limits));
+  const openKeys = openedOnce(async () => openClusterKeyStore(await ClusterKeyFiles.open(cluster), limits));
   return {
     prove: async (...proof) => (await openKeys()).prove(...proof),
     signOut: async (...session) => (await openKeys()).signOut(...session),
@@ -341,74 +336,6 @@ function chainNews({ chains }: LocalCore, role: ChainRole): ChainNews {
   return { head, stale, failure: chains.health[role].failure, readTo: chains.readTo(role) };
 }
 
-export interface GatewayProcessOptions extends Pick<
-  ServiceOptions,
-  'profile' | 'rpc' | 'limits' | 'logger' | 'metrics' | 'page' | 'spareDescriptors'
-> {
-  readonly settings: Settings;
-  readonly cluster: ClusterConnection;
-  readonly version: string;
-  readonly onFault: (error: unknown) => void;
-}
-
-export interface GatewayProcess {
-  readonly service: Service;
-  /** The replica's: it applies what the cluster has committed. */
-  readonly engine: Engine;
-  /** Leaves the connection to the cluster open. */
-  stop(): Promise<void>;
-}
-
-/** A gateway of a cluster: serves clients from a replica of the book, and hands what they want to the leader. */
-export async function startGateway(options: GatewayProcessOptions): Promise<GatewayProcess> {
-  const { settings, cluster, limits, logger, onFault, version } = options;
-  const { member } = cluster.options;
-  const stream = new NatsLogStream(cluster);
-  let onTerm = (): void => undefined;
-  const replica = await GatewayReplica.open({
-    stream,
-    snapshots: await SnapshotStore.attach(cluster),
-    clock: systemClock,
-    limits,
-    logger,
-    onTerm: () => onTerm(),
-    onFault,
-  });
-  logger.info({ member, index: replica.engine.index, term: replica.at.term }, 'replica caught up');
-  const keys = await openKeyStore(await ClusterKeyFiles.attach(cluster), limits);
-  const stopRoll = answerRoll(cluster, () => ({
-    member,
-    role: 'gateway',
-    term: replica.at.term,
-    index: replica.engine.index,
-    lag: replica.lag,
-    version,
-  }));
-  const service = await startService({
-    ...settings,
-    ...options,
-    openCore: (given, quotas) => openGatewayCore(given, quotas, cluster, replica, (listener) => (onTerm = listener)),
-    operator: null,
-    engine: replica.engine,
-    journal: NO_JOURNAL,
-    epoch: replica.epoch,
-    history: replica.history(),
-    keys,
-    clock: systemClock,
-    random: systemRandom,
-    tierQuotas: effectiveQuotas(settings),
-  });
-  return {
-    service,
-    engine: replica.engine,
-    async stop() {
-      await service.stop();
-      keys.close();
-      stopRoll();
-    },
-  };
-}
-
 /** Opens it with the first use, once for all that use it meanwhile, and again after a failure. */
 export function openedOnce<Opened>(open: () => Promise<Opened>): () => Promise<Opened> {
   let opening: Promise<Opened> | null = null;
@@ -418,19 +345,3 @@ export function openedOnce<Opened>(open: () => Promise<Opened>): () => Promise<O
       throw error;
     }));
 }
-
-function openKeyStore(files: KeyFiles, limits: Limits): Promise<KeyStore> {
-  const { keyCache: cacheSize, selfKeyUnusedDays } = limits;
-  return KeyStore.open({ files, clock: systemClock, random: systemRandom, cacheSize, selfKeyUnusedDays });
-}
-
-/** A gateway's engine takes its records from the cluster's log. */
-const NO_JOURNAL: ServiceOptions['journal'] = {
-  append() {
-    throw new Error('a gateway writes no log');
-  },
-  refusal: () => null,
-  onCommit: () => undefined,
-  flush: () => Promise.resolve(),
-  close: () => Promise.resolve(),
-};

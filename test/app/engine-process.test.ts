@@ -1,7 +1,7 @@
 import { errors } from '@nats-io/transport-node';
 import pino from 'pino';
 import t, { type Test } from 'tap';
-import { type EngineProcessOptions, openedOnce, runEngine } from '../../src/app/cluster-roles.js';
+import { type EngineProcessOptions, openedOnce, runEngine } from '../../src/app/engine-process.js';
 import type { ClusterConnection } from '../../src/cluster/connection.js';
 import { openLeaseStore } from '../../src/cluster/leadership.js';
 import { callRoll } from '../../src/cluster/members.js';
