@@ -143,6 +143,10 @@ function withKeyword<T>(schema: TUnsafe<T>, keyword: KeywordName): TUnsafe<T> {
   return Type.Refine(Object.assign(schema, { [keyword]: true }), (value) => refuse(value as string | number) === null);
 }
 
+function decimalText(description: string): TUnsafe<string> {
+  return withKeyword(text<string>('^[0-9]{1,}([.][0-9]*)?$', description), 'fixed18');
+}
+
 /** The alternatives are patterns, not enums: clients compare the text of the refusal. */
 export const ChainId = text<string>('^42161$|^421613$', 'Settlement chain.');
 
@@ -196,10 +200,9 @@ export const UnixSecondsText = withKeyword(
 export const Uint8 = Type.Integer({ minimum: 0, maximum: 255 });
 
 /** Token amounts and strikes of the option routes, in whole tokens. */
-export const DecimalText = withKeyword(
-  withKeyword(text<string>('^[0-9]{1,}([.][0-9]*)?$', 'Decimal number above 0, at most 18 decimals.'), 'fixed18'),
-  'positive',
-);
+export const DecimalText = withKeyword(decimalText('Decimal number above 0, at most 18 decimals.'), 'positive');
+/** Sizes that a list is narrowed by. */
+export const NonNegativeText = decimalText('Decimal number from 0 on, at most 18 decimals.');
 export const DecimalNumber = withKeyword(
   Type.Unsafe<number>(Type.Number({ exclusiveMinimum: 0, description: 'Number above 0, at most 18 decimals.' })),
   'fixed18',

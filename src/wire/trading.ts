@@ -8,6 +8,7 @@ import {
   DecimalText,
   Direction,
   Hash,
+  NonNegativeText,
   PriceNumber,
   SideText,
   text,
@@ -73,7 +74,7 @@ export function bestQuotesQuery(symbols: readonly string[]) {
   return closed({
     ...optionFields(symbols),
     strike: DecimalText,
-    size: DecimalText,
+    size: NonNegativeText,
     side: SideText,
     provider: Type.Optional(Address),
     taker: Type.Optional(Address),
@@ -84,7 +85,7 @@ export function bestQuotesQuery(symbols: readonly string[]) {
 export const ReadableOrdersQuery = closed({
   poolAddress: Type.Optional(Address),
   provider: Type.Optional(Address),
-  size: Type.Optional(DecimalText),
+  size: Type.Optional(NonNegativeText),
   side: Type.Optional(SideText),
   type: Type.Optional(text<'invalid'>('^invalid$', 'Quotes that cannot be filled now, with the reason.')),
 });

@@ -120,6 +120,7 @@ for (const [what, rowsPerSlice] of [
     const lists = {
       '': [5, 3, 2, 1],
       'size=1.5': [5, 2],
+      'size=0': [5, 3, 2, 1],
       [`poolAddress=${POOL.poolAddress}`]: [5, 2, 1],
       [`poolAddress=${upper(elsewhere.poolAddress)}`]: [3],
       'side=bid': [2],
@@ -214,6 +215,12 @@ t.test('the best quotes of a provider alone, in any letter case of its address',
   const found = (await get(`/orderbook/quotes?${OPTION}&side=ask&size=1&provider=${upper}`)) as unknown[];
   t.match(found, named(2));
   t.equal(found.length, 1);
+});
+
+t.test('a size of 0 needs no quote', async (t) => {
+  const { apply, get } = served();
+  apply(enter(sampleQuote({ n: 1 })));
+  t.strictSame(await get(`/orderbook/quotes?${OPTION}&side=ask&size=0`), []);
 });
 
 for (const rowsPerSlice of [10, 1]) {

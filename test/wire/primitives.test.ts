@@ -60,6 +60,10 @@ const edges: Readonly<Record<Name, readonly [good: readonly unknown[], bad: read
     ['1', '1.', '0.5', '01.50', `0.${'0'.repeat(17)}1`],
     ['0', '0.0', `0.${'0'.repeat(18)}1`, '.5', '-1', '1e3', '1,5', MAX_UINT256_TEXT, ' 1', '1 ', '', 1],
   ],
+  NonNegativeText: [
+    ['0', '0.0', '1', '0.5', `0.${'0'.repeat(17)}1`],
+    [`0.${'0'.repeat(18)}1`, '.5', '-1', '-0', '1e3', MAX_UINT256_TEXT, '', 0],
+  ],
   DecimalNumber: [
     [1, 0.5, 1e-18, 1e21],
     [0, -1, 1e-19, 1e60, '1', Infinity],
