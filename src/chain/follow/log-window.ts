@@ -6,11 +6,12 @@ import type { ChainReader } from '../contracts/chain-reader.js';
 import { RpcError } from '../rpc/rpc-errors.js';
 import type { BlockRange } from './cursor.js';
 import { FilterTrust } from './filter-trust.js';
+import { type FoundLogs, type LogQueries, LogVerification, type LogVerificationOptions } from './log-verification.js';
 import { LogsBloom } from './logs-bloom.js';
 import { SeenLogs } from './seen-logs.js';
 
 /** The logs of a chain that a follower reads. */
-export interface WatchedLogs {
+export interface WatchedLogs extends LogQueries {
   /** Whether a block with this filter may contain an event of `events`. */
   mayHold(bloom: LogsBloom): boolean;
   /** The same for `hints`. */
@@ -19,29 +20,17 @@ export interface WatchedLogs {
   isEvent(log: ChainLog): boolean;
   /** Those that `hints` asks for, and maybe more that name the same accounts. */
   hintsAmong(logs: readonly ChainLog[]): readonly ChainLog[];
-  /** Logs that change the book. Each counts once. */
-  events(reader: Pick<ChainReader, 'logs'>, fromBlock: number, to: BlockId): Promise<readonly ChainLog[]>;
-  /** Logs that only say which orders have to be checked. */
-  hints(reader: Pick<ChainReader, 'logs'>, fromBlock: number, to: BlockId): Promise<readonly ChainLog[]>;
 }
 
 type LogReader = Pick<ChainReader, 'logs' | 'block' | 'findBlock' | 'turn'>;
 
-export interface LogWindowOptions {
+export interface LogWindowOptions extends LogVerificationOptions {
   /** Blocks below the newest one that are read again with each look, unless their bloom filters have confirmed them. */
   readonly rereadBlocks: number;
   /** How long the newest blocks of a chain that stands still are read again with each look. */
   readonly rereadMs: number;
   /** How long a block whose logs do not match its filter is waited for before reading goes on without its logs. */
   readonly patienceMs: number;
-  /**
-   * Blocks that the slow verification reads again, and the time between two of them. A while after the last block that
-   * may hold what is read, they are `CALM_FACTOR` times as far apart.
-   */
-  readonly verifyBlocks: number;
-  readonly verifyMs: number;
-  /** Remembered logs that one request of a verification is to be answered with, and the rest of their last block. */
-  readonly logsPerVerifyRequest: number;
   /** Shortest time between two readings of announced blocks that can only hold hints. */
   readonly hintsMs: number;
   /** Logs that are remembered as read. With more in `verifyBlocks`, older blocks are not read again. */
@@ -79,11 +68,6 @@ export interface LogReading {
   readonly isProven: boolean;
 }
 
-interface FoundLogs {
-  readonly events: readonly ChainLog[];
-  readonly hints: readonly ChainLog[];
-}
-
 interface CheckedBlock {
   readonly head: BlockHead;
   /** OPEN: nothing says whether the logs that were given are all. LACKING: they are not. */
@@ -107,9 +91,6 @@ const DOUBTED_PER_LOOK = 4;
 const OPEN_PER_LOOK = 4;
 /** Blocks whose logs are asked for with one request. */
 const BLOCKS_PER_REQUEST = 16;
-/** The verification is calm when so many of them have found nothing since a block last held something. */
-const CALM_AFTER_VERIFICATIONS = 3;
-const CALM_FACTOR = 30;
 const MOST_WANTED = 64;
 
 /**
@@ -141,17 +122,13 @@ export class LogWindow {
   #reach: number;
   /** Whether the node refused so many blocks in this look. */
   #isRefused = false;
-  #verifyReach: number;
-  #verifiedAtMs: number;
-  #isVerifying = false;
-  /** When a block was read last that may hold what is read, or a verification failed or found something. */
-  #suspectedAtMs: number;
   #hintsReadAtMs = -Infinity;
   /** A block that holds logs; with it the endpoint's filters can be tried. */
   #sample: BlockId | null = null;
   /** Logs that are not in the book yet: those that the verification found, and events that came late. */
   #found: FoundLogs = NOTHING_FOUND;
   #branch = 0;
+  readonly #verification: LogVerification;
   readonly #ofNode: FilterTrust;
   readonly #ofSubscription: FilterTrust;
   /** Blocks whose own filters have been tried and have not confirmed their logs. */
@@ -160,7 +137,7 @@ export class LogWindow {
   constructor(
     private readonly reader: LogReader,
     /** Of another endpoint where there is one, for the slow verification. */
-    private readonly second: Pick<ChainReader, 'logs'>,
+    second: Pick<ChainReader, 'logs'>,
     private readonly watched: WatchedLogs,
     private readonly clock: Clock,
     private readonly options: LogWindowOptions,
@@ -175,9 +152,7 @@ export class LogWindow {
     this.#position = rememberedAfter;
     this.#movedAtMs = clock.monotonicMs();
     this.#reach = options.rereadBlocks;
-    this.#verifyReach = options.verifyBlocks;
-    this.#verifiedAtMs = clock.monotonicMs();
-    this.#suspectedAtMs = clock.monotonicMs();
+    this.#verification = new LogVerification(second, watched, this.#seen, clock, options);
     this.#ofNode = new FilterTrust(reader, clock);
     this.#ofSubscription = new FilterTrust(reader, clock);
   }
@@ -352,7 +327,7 @@ export class LogWindow {
     this.#movedAtMs = this.clock.monotonicMs();
     // Of a range that was read in one go, the blocks between are open.
     if (checked.length === 0) this.#recent.set(to.number, { ...idOf(to), isComplete: false });
-    if (checked.length === 0 || checked.some(({ isEmpty }) => !isEmpty)) this.#suspectedAtMs = this.#movedAtMs;
+    if (checked.length === 0 || checked.some(({ isEmpty }) => !isEmpty)) this.#verification.suspect();
     for (const { head, completeness } of checked) {
       this.#recent.set(head.number, { ...idOf(head), isComplete: completeness === 'COMPLETE' });
       this.#lackingSinceMs.delete(head.hash);
@@ -577,46 +552,14 @@ export class LogWindow {
 
   /** Beside the reading, which is not to wait for it. The next look takes up its findings. */
   #startVerification(): void {
-    const now = this.clock.monotonicMs();
-    const position = this.#position;
-    const { verifyMs } = this.options;
-    const isCalm = now - this.#suspectedAtMs > CALM_AFTER_VERIFICATIONS * verifyMs;
-    const pauseMs = isCalm ? CALM_FACTOR * verifyMs : verifyMs;
-    if (this.#isVerifying || position === null || now - this.#verifiedAtMs < pauseMs) return;
-    this.#isVerifying = true;
-    void this.#verify(position).finally(() => {
-      this.#isVerifying = false;
-      this.#verifiedAtMs = this.clock.monotonicMs();
-    });
-  }
-
-  async #verify(position: BlockId): Promise<void> {
+    if (this.#position === null) return;
     const branch = this.#branch;
-    const fromBlock = Math.max(this.#floor, position.blockNumber - this.#verifyReach + 1);
-    if (fromBlock > position.blockNumber) return;
-    const { second } = this;
-    let events: readonly ChainLog[] = [];
-    let hints: readonly ChainLog[] = [];
-    try {
-      let first = fromBlock;
-      // One part after another: the event loop stands still while an answer is read.
-      for (const to of this.#seen.partsOf(fromBlock, position, this.options.logsPerVerifyRequest)) {
-        const read = [this.watched.events(second, first, to), this.watched.hints(second, first, to)] as const;
-        const [someEvents, someHints] = await Promise.all(read);
-        if (branch !== this.#branch) return;
-        events = [...events, ...someEvents];
-        hints = [...hints, ...someHints];
-        first = to.blockNumber + 1;
-      }
-      this.#verifyReach = Math.min(2 * this.#verifyReach, this.options.verifyBlocks);
+    const isCurrent = (): boolean => branch === this.#branch;
+    this.#verification.start(this.#position, this.#floor, isCurrent, ({ events, hints }) => {
       this.#found = { events: this.#unseen([...this.#found.events, ...events]), hints: this.#unseen(hints) };
-      if (this.#found.events.length > 0) this.#suspectedAtMs = this.clock.monotonicMs();
       this.#reportDoubt();
-    } catch (error) {
-      this.#suspectedAtMs = this.clock.monotonicMs();
-      // Nobody waits for it: the next one is due in `verifyMs`.
-      if (error instanceof RpcError) this.#verifyReach = Math.max(1, this.#verifyReach >> 1);
-    }
+      return this.#found.events.length > 0;
+    });
   }
 
   /** A filter that lacks what is in its block shows that this endpoint's filters are of no use. */
@@ -640,7 +583,7 @@ export class LogWindow {
   #distrust(trust: FilterTrust): void {
     trust.end();
     for (const block of this.#recent.values()) block.isComplete = false;
-    this.#suspectedAtMs = this.clock.monotonicMs();
+    this.#verification.suspect();
   }
 
   #reportDoubt(): void {
