@@ -147,7 +147,6 @@ export function openGatewayCore(
   quotas: Quotas,
   cluster: ClusterConnection,
   replica: GatewayReplica,
-  onTerm: (listener: () => void) => void,
 ): Core {
   const watch = new LeaderWatch(clock, limits.clusterLeaseMs);
   const time = new EngineTime(clock, replica.engine.tsMs);
@@ -175,7 +174,7 @@ export function openGatewayCore(
     shows: (index) => replica.shows(index),
     onEngineTime: (engineMs) => time.reach(engineMs),
   });
-  onTerm(() => calls.termBegan());
+  replica.onTerm(() => calls.termBegan());
   const call: LeaderCall = (name, args, isRepeatable) => {
     const retryForMs = isRepeatable ? limits.clusterFailoverMs : 0;
     return calls.call(name, args, { timeoutMs: answerMs(name, limits), retryForMs } satisfies CallOptions);

@@ -36,14 +36,12 @@ export async function startGateway(options: GatewayProcessOptions): Promise<Gate
   const { settings, cluster, limits, logger, onFault, version } = options;
   const { member } = cluster.options;
   const stream = new NatsLogStream(cluster);
-  let onTerm = (): void => undefined;
   const replica = await GatewayReplica.open({
     stream,
     snapshots: await SnapshotStore.attach(cluster),
     clock: systemClock,
     limits,
     logger,
-    onTerm: () => onTerm(),
     onFault,
   });
   logger.info({ member, index: replica.engine.index, term: replica.at.term }, 'replica caught up');
@@ -59,7 +57,7 @@ export async function startGateway(options: GatewayProcessOptions): Promise<Gate
   const service = await startService({
     ...settings,
     ...options,
-    openCore: (given, quotas) => openGatewayCore(given, quotas, cluster, replica, (listener) => (onTerm = listener)),
+    openCore: (given, quotas) => openGatewayCore(given, quotas, cluster, replica),
     operator: null,
     engine: replica.engine,
     journal: NO_JOURNAL,

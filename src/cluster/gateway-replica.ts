@@ -19,8 +19,6 @@ export interface GatewayReplicaOptions {
   readonly clock: Clock;
   readonly limits: ClusterLimits;
   readonly logger: Logger;
-  /** Another leader has begun its term. */
-  readonly onTerm: (term: number) => void;
   /** Once: this replica does not follow the log any more. */
   readonly onFault: (error: Error) => void;
 }
@@ -40,6 +38,7 @@ export class GatewayReplica {
   readonly #follower: LogFollower;
   readonly #replica: ReplicaEngine;
   readonly #listeners: RecordsListener[] = [];
+  readonly #termListeners: (() => void)[] = [];
   readonly #options: GatewayReplicaOptions;
   readonly #epochBytes: Buffer;
   readonly #waiters = new Set<Waiter>();
@@ -61,7 +60,7 @@ export class GatewayReplica {
   #onEarlyFault: ((error: Error) => void) | null = null;
 
   private constructor(epoch: Buffer, engine: Engine, at: StreamPoint, options: GatewayReplicaOptions) {
-    const { stream, clock, limits, onTerm } = options;
+    const { stream, clock, limits } = options;
     this.engine = engine;
     this.epoch = epoch.toString('hex');
     this.#epochBytes = epoch;
@@ -73,7 +72,9 @@ export class GatewayReplica {
       clock,
       limits,
       onGroup: (group) => this.#apply(group),
-      onTerm: ({ term }) => onTerm(term),
+      onTerm: () => {
+        for (const listener of this.#termListeners) listener();
+      },
       onFault: (error) => (this.#onEarlyFault ?? options.onFault)(error),
     });
   }
@@ -93,6 +94,11 @@ export class GatewayReplica {
 
   onRecords(listener: RecordsListener): void {
     this.#listeners.push(listener);
+  }
+
+  /** Another leader has begun its term. */
+  onTerm(listener: () => void): void {
+    this.#termListeners.push(listener);
   }
 
   /** Resolves when the replica shows that record. */

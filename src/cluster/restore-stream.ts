@@ -143,8 +143,7 @@ async function* groupsOf(disk: Disk, { segments }: LogScan, epoch: Buffer): Asyn
 
 /** Applies the whole stream as a gateway does. */
 async function compareStream(stream: LogStream, expected: string, options: RestoreStreamOptions): Promise<void> {
-  const nothing = (): void => undefined;
-  const replica = await GatewayReplica.open({ ...options, stream, snapshots: null, onTerm: nothing, onFault: nothing });
+  const replica = await GatewayReplica.open({ ...options, stream, snapshots: null, onFault: () => undefined });
   replica.stop();
   const found = replica.engine.stateHash();
   if (found === expected) return;

@@ -259,7 +259,7 @@ class ClusterWorld {
     const onFault = (error: Error): void => this.#fail(error);
     const stream = this.#gatewayConnection;
     const options = { stream, snapshots: null, clock: this.clock, logger: silent, limits: CLUSTER_LIMITS };
-    this.#gateway = await GatewayReplica.open({ ...options, onTerm: () => undefined, onFault });
+    this.#gateway = await GatewayReplica.open({ ...options, onFault });
     const hear = (): void => {
       if (!stream.isCut) this.#gateway?.heardOf(this.stream.messages.length);
       this.clock.after(RENEW_MS, hear);

@@ -51,7 +51,6 @@ async function replicaOf(t: Test) {
       limits,
       stream: connect(stream),
       snapshots: null,
-      onTerm: () => undefined,
       onFault: (error) => void t.error(error),
     }),
   );

@@ -14,7 +14,7 @@ const common = { clock: systemClock, logger: silent, limits: CLUSTER_LIMITS };
 
 async function replicaFrom(t: Test, stream: LogStream, snapshots: SnapshotSource | null): Promise<GatewayReplica> {
   const onFault = (error: Error): void => void t.error(error);
-  const replica = await GatewayReplica.open({ ...common, stream, snapshots, onTerm: () => undefined, onFault });
+  const replica = await GatewayReplica.open({ ...common, stream, snapshots, onFault });
   t.teardown(() => replica.stop());
   return replica;
 }

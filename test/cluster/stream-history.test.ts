@@ -46,7 +46,7 @@ async function eventsIn(disk: Disk, epoch: Buffer): Promise<TimedEvent[]> {
 async function openReplica(t: Test, stream: LogStream, snapshots: SnapshotSource | null): Promise<GatewayReplica> {
   const onFault = (error: Error): void => void t.error(error);
   const from = { stream, snapshots, clock: systemClock, logger: silent, limits: CLUSTER_LIMITS };
-  const replica = await GatewayReplica.open({ ...from, onTerm: () => undefined, onFault });
+  const replica = await GatewayReplica.open({ ...from, onFault });
   t.teardown(() => replica.stop());
   return replica;
 }

@@ -74,7 +74,6 @@ t.test('records are committed through three servers, and a gateway catches up wi
       clock: systemClock,
       limits,
       logger: silent,
-      onTerm: () => undefined,
       onFault,
     });
   (await catchUp()).stop();

@@ -37,7 +37,7 @@ async function faultsAfter(t: Test, append: Append): Promise<readonly unknown[]>
   t.teardown(() => rm(directory, { recursive: true, force: true }));
   const disk = await openNodeDisk(directory);
   const gateway = new Promise((resolve) => {
-    const options = { ...common, stream, snapshots: null, onTerm: () => undefined, onFault: resolve };
+    const options = { ...common, stream, snapshots: null, onFault: resolve };
     void GatewayReplica.open(options).catch(resolve);
   });
   const standby = new Promise((resolve) => {
