@@ -61,8 +61,8 @@ export function measuredRpc(rpc: Rpc, chain: ChainRole, { rpcRequests }: Metrics
   };
   return {
     preferAnother: () => rpc.preferAnother?.(),
-    get turn() {
-      return rpc.turn ?? 0;
+    get switches() {
+      return rpc.switches ?? 0;
     },
     request: (args) => counted(args, rpc.request(args)),
     requestFromAnother: (args) => counted(args, (rpc.requestFromAnother ?? rpc.request).call(rpc, args)),

@@ -10,7 +10,7 @@ export const timeOf = (number: number): number => 1_700_000_000 + number;
 export class ScriptedChain implements Rpc {
   readonly requests: string[] = [];
   /** Of the node that answers: a test says when another one does. */
-  turn = 0;
+  switches = 0;
   #branches: string[];
   readonly #lost = new Set<number>();
   #instead: number | null = null;

@@ -69,7 +69,7 @@ t.test('requests of a chain count by method and what came of them, and come thro
   const rpc: Rpc = {
     request: ({ method }) => (method === 'eth_call' ? Promise.reject(new Error('reverted')) : Promise.resolve(method)),
     preferAnother: () => void (preferred += 1),
-    turn: 5,
+    switches: 5,
   };
   const measured = measuredRpc(rpc, 'stream', metrics);
   t.equal(await measured.request({ method: 'eth_chainId' }), 'eth_chainId');
@@ -77,7 +77,7 @@ t.test('requests of a chain count by method and what came of them, and come thro
   await t.rejects(measured.request({ method: 'eth_call' }), { message: 'reverted' });
   await measured.requestFromAnother?.({ method: 'web3_unheardOf' });
   measured.preferAnother?.();
-  t.strictSame([measured.turn, preferred], [5, 1]);
+  t.strictSame([measured.switches, preferred], [5, 1]);
   t.strictSame(await samples(metrics, 'quotebook_rpc_requests_total'), {
     '{chain="stream",method="eth_chainId",outcome="answered"}': 1,
     '{chain="stream",method="eth_call",outcome="failed"}': 2,
@@ -85,7 +85,7 @@ t.test('requests of a chain count by method and what came of them, and come thro
   });
   const one = measuredRpc({ request: () => Promise.resolve(null) }, 'settlement', metrics);
   one.preferAnother?.();
-  t.equal(one.turn, 0);
+  t.equal(one.switches, 0);
 });
 
 t.test('sockets, their messages, ends and refusals count, and each is still handled', async (t) => {

@@ -31,14 +31,14 @@ export class SimRpc<State> implements Rpc {
   readonly #endpoints = new EndpointPool(['first', 'second'], DOUBT_MS);
   /** Blocks that the second node is behind, and when that was so: while it alone answers it only comes nearer. */
   #lag = 0;
-  #lagTurn = 0;
+  #lagSwitches = 0;
 
   constructor(options: SimRpcOptions<State>) {
     this.#options = options;
   }
 
-  get turn(): number {
-    return this.#endpoints.turn;
+  get switches(): number {
+    return this.#endpoints.switches;
   }
 
   preferAnother(): void {
@@ -73,9 +73,9 @@ export class SimRpc<State> implements Rpc {
 
   #answer(method: string, params: readonly unknown[], isSecond: boolean): unknown {
     const { chain, random, trouble } = this.#options;
-    if (this.#lagTurn !== this.turn) this.#lag = random.below(MOST_LAG + 1);
+    if (this.#lagSwitches !== this.switches) this.#lag = random.below(MOST_LAG + 1);
     else if (random.chance(trouble)) this.#lag = random.below(this.#lag + 1);
-    this.#lagTurn = this.turn;
+    this.#lagSwitches = this.switches;
     // The first node is never behind: a lower head is a reorg's, or the other node's.
     const highest = Math.max(0, chain.head.number - (isSecond && trouble > 0 ? this.#lag : 0));
     const shown = (block: SimBlock<State> | undefined): SimBlock<State> | undefined =>

@@ -35,9 +35,9 @@ export class ChainReader {
     this.#multicall = new Multicall(askOne, multicall3, limits, breaker);
   }
 
-  /** Of the node that answers now: the same number as before, and it alone has answered since. */
-  get turn(): number {
-    return this.rpc.turn ?? 0;
+  /** Grows whenever another endpoint is asked. The same number as before: one alone has answered since. */
+  get switches(): number {
+    return this.rpc.switches ?? 0;
   }
 
   /** Whether it was this chain's node that gave the error, or the answer that is one. */

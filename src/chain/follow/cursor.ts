@@ -78,8 +78,8 @@ export class ChainCursor {
   readonly #lag: GracePeriod;
   /** That it shows nothing of what was read. */
   readonly #strangeness: GracePeriod;
-  /** The turn of the node that told of the head: one poll and what follows from it are of one node's view. */
-  #turn = 0;
+  /** The reader's `switches` when the node told of the head: one poll and what follows from it are of one node's view. */
+  #switches = 0;
 
   constructor(
     private readonly reader: ChainReader,
@@ -118,7 +118,7 @@ export class ChainCursor {
     if (heardStep !== null) return heardStep;
     this.listener.onAsk();
     const head = await this.reader.head();
-    this.#turn = this.reader.turn;
+    this.#switches = this.reader.switches;
     this.heard?.check(head);
     const newer = this.heard?.aheadOf(head) ?? null;
     await this.listener.onHead(newer ?? head);
@@ -156,7 +156,7 @@ export class ChainCursor {
   async confirm(range: BlockRange): Promise<void> {
     const { to } = range;
     const { hash } = await this.reader.block(to.number);
-    const hasMoved = this.reader.turn !== this.#turn;
+    const hasMoved = this.reader.switches !== this.#switches;
     if (!hasMoved && hash === to.hash) return;
     // Where nodes often fail, a shorter range needs fewer answers of the same one.
     this.narrow(range);
@@ -214,7 +214,7 @@ export class ChainCursor {
     const target = confirmed.at(-1);
     if (target === undefined) return this.#idle();
     heard.use();
-    this.#turn = this.reader.turn;
+    this.#switches = this.reader.switches;
     this.#newest = target;
     this.#lag.end();
     this.#strangeness.end();

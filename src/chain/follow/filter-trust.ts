@@ -10,20 +10,20 @@ export const DISTRUST_MS = 60_000;
 export class FilterTrust {
   /** When a block was read to try a filter. */
   triedAtMs = -Infinity;
-  #turn = -1;
+  #switches = -1;
   #isProven = false;
   #distrustedUntilMs = -Infinity;
 
   constructor(
-    private readonly node: { readonly turn: number },
+    private readonly node: { readonly switches: number },
     private readonly clock: Clock,
   ) {}
 
   /** No filter of this source has been wrong lately. */
   get isUsable(): boolean {
-    const { turn } = this.node;
-    if (this.#turn !== turn) {
-      this.#turn = turn;
+    const { switches } = this.node;
+    if (this.#switches !== switches) {
+      this.#switches = switches;
       this.#isProven = false;
       this.#distrustedUntilMs = -Infinity;
     }
@@ -42,7 +42,7 @@ export class FilterTrust {
 
   /** A filter lacks a log of its block, or the logs never make it up. */
   end(): void {
-    this.#turn = this.node.turn;
+    this.#switches = this.node.switches;
     this.#isProven = false;
     this.#distrustedUntilMs = this.clock.monotonicMs() + DISTRUST_MS;
   }

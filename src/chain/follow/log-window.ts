@@ -22,7 +22,7 @@ export interface WatchedLogs extends LogQueries {
   hintsAmong(logs: readonly ChainLog[]): readonly ChainLog[];
 }
 
-type LogReader = Pick<ChainReader, 'logs' | 'block' | 'findBlock' | 'turn'>;
+type LogReader = Pick<ChainReader, 'logs' | 'block' | 'findBlock' | 'switches'>;
 
 export interface LogWindowOptions extends LogVerificationOptions {
   /** Blocks below the newest one that are read again with each look, unless their bloom filters have confirmed them. */

@@ -28,7 +28,7 @@ export class EndpointPool {
   #current = 0;
   /** The last request went to this endpoint, which is not the current one while that has asked for a pause. */
   #asked = 0;
-  #turn = 0;
+  #switches = 0;
 
   constructor(
     urls: readonly string[],
@@ -48,12 +48,9 @@ export class EndpointPool {
     return this.#current;
   }
 
-  /**
-   * Another one whenever another endpoint takes over, also one that was current before: in between, requests went
-   * elsewhere.
-   */
-  get turn(): number {
-    return this.#turn;
+  /** Grows whenever requests go to another endpoint, also back to an earlier one. */
+  get switches(): number {
+    return this.#switches;
   }
 
   /** The current one, or the first after it that has not asked for a pause; undefined when all have. */
@@ -61,7 +58,7 @@ export class EndpointPool {
     const inTurn = [...this.#all.slice(this.#current), ...this.#all.slice(0, this.#current)];
     const ready = inTurn.find(({ restUntilMs }) => restUntilMs <= nowMs);
     const place = ready === undefined ? this.#asked : this.#all.indexOf(ready);
-    if (place !== this.#asked) this.#turn += 1;
+    if (place !== this.#asked) this.#switches += 1;
     this.#asked = place;
     return ready;
   }
@@ -109,7 +106,7 @@ export class EndpointPool {
   }
 
   #use(place: number): void {
-    if (place !== this.#current) this.#turn += 1;
+    if (place !== this.#current) this.#switches += 1;
     this.#current = place;
   }
 }

@@ -16,10 +16,10 @@ export interface Rpc {
   /** The node that answers is behind: ask another one from now on, where there is one. */
   preferAnother?(): void;
   /**
-   * Another number whenever another node has taken over, also one that answered before: what two of them said may be of
+   * Grows whenever requests go to another endpoint, also back to an earlier one: what two of them said may be of
    * different branches.
    */
-  readonly turn?: number;
+  readonly switches?: number;
 }
 
 /** How patiently a chain's endpoints are asked. */
@@ -70,8 +70,8 @@ export class HttpRpc implements Rpc {
     return this.#endpoints.currentNumber;
   }
 
-  get turn(): number {
-    return this.#endpoints.turn;
+  get switches(): number {
+    return this.#endpoints.switches;
   }
 
   async request({ method, params = [] }: { readonly method: string; readonly params?: unknown }): Promise<unknown> {

@@ -119,7 +119,7 @@ export type BroadcastOutcome = 'SENT' | 'NONCE_USED' | 'NONCE_PENDING' | 'UNDERP
 
 /** Any other refusal of the node is thrown: it has not taken the transaction. */
 export async function broadcast(rpc: Rpc, { txHash, raw }: SignedTx): Promise<BroadcastOutcome> {
-  const { turn } = rpc;
+  const { switches } = rpc;
   try {
     await rpc.request({ method: 'eth_sendRawTransaction', params: [raw] });
     return 'SENT';
@@ -129,7 +129,7 @@ export async function broadcast(rpc: Rpc, { txHash, raw }: SignedTx): Promise<Br
     // A retried request meets its own first try: what is refused now may have been taken before.
     if (outcome !== 'NONCE_PENDING' && (await isKnown(rpc, txHash))) return 'SENT';
     // By another node even, of which this one knows nothing: its nonce must not go to anything else.
-    if (rpc.turn !== turn) return 'SENT';
+    if (rpc.switches !== switches) return 'SENT';
     if (outcome === null) throw error;
     return outcome;
   }

@@ -72,11 +72,11 @@ export class TxTracker {
    * one without a receipt may be behind.
    */
   async #loseUnlessMined(tx: WalletTx): Promise<TxReceipt | 'LOST' | null> {
-    const { turn } = this.receipts;
+    const { switches } = this.receipts;
     const found = await this.receipts.look(tx.hashes);
     if (found !== null) return found;
     const isUsed = await this.nonces.isUsed(tx);
-    return isUsed && this.receipts.turn === turn ? this.#lose(tx) : null;
+    return isUsed && this.receipts.switches === switches ? this.#lose(tx) : null;
   }
 
   async #lose(tx: WalletTx): Promise<'LOST'> {
@@ -133,9 +133,9 @@ export class ReceiptWatch {
     if (this.#stopped) throw new WalletStopped('The service is stopping');
   }
 
-  /** Changes whenever the client switches to another node. */
-  get turn(): number {
-    return this.rpc.turn ?? 0;
+  /** Grows whenever the client switches to another endpoint. */
+  get switches(): number {
+    return this.rpc.switches ?? 0;
   }
 
   /** The receipt of one of these; null: the node has none. Rejects if the node does not answer. */

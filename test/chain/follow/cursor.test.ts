@@ -271,7 +271,7 @@ t.test('a range that another node took over in the middle of counts for nothing'
   cursor.moveTo(chain.id(9));
   const step = await cursor.poll();
   if (step.type !== 'BLOCKS') throw new Error('Blocks were expected');
-  chain.turn += 1;
+  chain.switches += 1;
   await t.rejects(cursor.confirm(step), ChainMoved);
   const again = await cursor.poll();
   if (again.type !== 'BLOCKS') throw new Error('Blocks were expected');

@@ -5,7 +5,7 @@ import { ManualClock } from '../../system/manual-clock.js';
 const DISTRUST_MS = 60_000;
 
 function newTrust() {
-  const node = { turn: 0 };
+  const node = { switches: 0 };
   const clock = new ManualClock();
   return { node, clock, trust: new FilterTrust(node, clock) };
 }
@@ -35,10 +35,10 @@ t.test('another node is tried anew', (t) => {
   const { node, trust } = newTrust();
   t.ok(trust.isUsable);
   trust.prove();
-  node.turn = 1;
+  node.switches = 1;
   t.strictSame([trust.isUsable, trust.isTrusted], [true, false]);
   trust.end();
-  node.turn = 2;
+  node.switches = 2;
   t.ok(trust.isUsable);
   t.end();
 });

@@ -48,7 +48,7 @@ class Node {
   /** Block and index of logs that the node does not give. */
   readonly hidden = new Set<string>();
   refuses: Error | null = null;
-  turn = 0;
+  switches = 0;
 
   constructor(
     readonly blocks: Block[],

@@ -52,7 +52,7 @@ function follow({ height, resume = NOTHING, position, logTime = 1, meanwhile }: 
   const { reader: blocks } = chain;
   const reader = {
     findBlock: (number: number) => blocks.findBlock(number),
-    turn: 0,
+    switches: 0,
     blockOf: ({ blockNumber }: { blockNumber: number }) =>
       Promise.resolve({ number: blockNumber, timestamp: timeOf(blockNumber) }),
     logs: ({ fromBlock, to }: { fromBlock: number; to: { blockNumber: number } }) =>

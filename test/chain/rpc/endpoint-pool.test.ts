@@ -3,29 +3,29 @@ import { EndpointPool } from '../../../src/chain/rpc/endpoint-pool.js';
 
 const DOUBT_MS = 1000;
 
-t.test('the turn shows that another endpoint answered in between', (t) => {
+t.test('the switches show that another endpoint answered in between', (t) => {
   const endpoints = new EndpointPool(['first', 'second'], DOUBT_MS);
-  const turns = [endpoints.turn];
+  const seen = [endpoints.switches];
   for (let moves = 0; moves < 2; moves += 1) {
     const { current } = endpoints;
     if (current !== undefined) endpoints.moveOnFrom(current, 0);
-    turns.push(endpoints.turn);
+    seen.push(endpoints.switches);
   }
   t.equal(endpoints.currentNumber, 0);
-  t.equal(new Set(turns).size, 3);
+  t.equal(new Set(seen).size, 3);
   t.end();
 });
 
-t.test('a return to the preferred endpoint is a turn, staying with it is not', (t) => {
+t.test('a return to the preferred endpoint is a switch, staying with it is not', (t) => {
   const endpoints = new EndpointPool(['first', 'second'], DOUBT_MS);
   const { current: first } = endpoints;
   if (first === undefined) throw new Error('there are two');
   endpoints.returnTo(first, 0);
-  t.equal(endpoints.turn, 0);
+  t.equal(endpoints.switches, 0);
   endpoints.moveOnFrom(first, 0);
-  const away = endpoints.turn;
+  const away = endpoints.switches;
   endpoints.returnTo(first, 0);
-  t.not(endpoints.turn, away);
+  t.not(endpoints.switches, away);
   t.equal(endpoints.current, first);
   t.end();
 });
@@ -35,17 +35,17 @@ t.test('so is the end of a pause, in which another one stood in for the current'
   const { current: first } = endpoints;
   if (first === undefined) throw new Error('there are two');
   first.restUntilMs = 500;
-  const turns = [endpoints.turn];
+  const seen = [endpoints.switches];
   t.equal(endpoints.ready(0)?.url, 'second');
-  turns.push(endpoints.turn);
+  seen.push(endpoints.switches);
   const standIn = endpoints.ready(498);
   t.equal(standIn?.url, 'second');
   if (standIn !== undefined) endpoints.moveOnFrom(standIn, 498);
   t.equal(endpoints.ready(499)?.url, 'second');
-  t.equal(endpoints.turn, turns[1], 'the same one stands in, whatever it failed at');
+  t.equal(endpoints.switches, seen[1], 'the same one stands in, whatever it failed at');
   t.equal(endpoints.ready(500)?.url, 'first');
-  turns.push(endpoints.turn);
-  t.equal(new Set(turns).size, 3);
+  seen.push(endpoints.switches);
+  t.equal(new Set(seen).size, 3);
   t.end();
 });
 
@@ -76,6 +76,6 @@ t.test('another one is the next that has not failed lately, else the current', (
   if (first !== undefined) endpoints.moveOnFrom(first, 0);
   t.equal(endpoints.another(0)?.url, 'third', 'the first has just failed');
   t.equal(new EndpointPool(['alone'], DOUBT_MS).another(0)?.url, 'alone');
-  t.equal(endpoints.turn, 1, 'to ask it is no turn');
+  t.equal(endpoints.switches, 1, 'to ask it is no switch');
   t.end();
 });

@@ -147,13 +147,13 @@ t.test('where another node took over meanwhile, the one before may have taken wh
     ['insufficient funds for gas', 'eth_sendRawTransaction'],
   ] as const) {
     const refusing = node(refusal(message), null);
-    let turn = 3;
+    let switches = 3;
     const rpc: Rpc = {
-      get turn() {
-        return turn;
+      get switches() {
+        return switches;
       },
       request(asked) {
-        if (asked.method === takesOverAt) turn += 1;
+        if (asked.method === takesOverAt) switches += 1;
         return refusing.request(asked);
       },
     };

@@ -26,15 +26,15 @@ const { privateKey } = account;
  * transaction was mined, the other is behind. `receiptsOf`: which of them is asked for this receipt, the nth.
  */
 function twoNodes(receiptsOf: (nth: number) => 'AHEAD' | 'BEHIND'): Rpc {
-  let [answering, turn, receipts] = ['AHEAD', 0, 0];
+  let [answering, switches, receipts] = ['AHEAD', 0, 0];
   const ask = (node: 'AHEAD' | 'BEHIND'): boolean => {
-    if (node !== answering) turn++;
+    if (node !== answering) switches++;
     answering = node;
     return node === 'AHEAD';
   };
   return {
-    get turn() {
-      return turn;
+    get switches() {
+      return switches;
     },
     request({ method }) {
       if (method === 'eth_getTransactionCount') return Promise.resolve(ask('AHEAD') ? '0x1' : '0x0');
