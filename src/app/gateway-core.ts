@@ -9,6 +9,7 @@ import { RpcUnreachable } from '../chain/rpc/rpc-errors.js';
 import type { ChainRole } from '../engine/command.js';
 import type { Clock } from '../engine/ports.js';
 import { EngineTime } from '../engine/sequencer.js';
+import type { AccountQueries } from '../http/account-routes.js';
 import { NO_PUBLISHING_WALLET, type QuotePublishing } from '../http/publish-route.js';
 import type { CountedKind, Quotas } from '../quota/rate-limits.js';
 import type { QuoteWithdrawals } from '../protection/quote-withdrawals.js';
@@ -195,11 +196,7 @@ export function openGatewayCore(
         return answers;
       },
     },
-    accounts: {
-      collateral: (wallet) => orUnreachable(call('collateralBalances', [wallet], REPEATABLE)),
-      native: (wallet) => orUnreachable(call('nativeBalance', [wallet], REPEATABLE)),
-      options: (wallet) => orUnreachable(call('optionBalances', [wallet], REPEATABLE)),
-    },
+    accounts: remoteAccounts(call),
     past: {
       async ask(request) {
         const answer = await unlessNoLeader(call('past', [request], REPEATABLE), { type: 'BUSY' });
@@ -289,6 +286,19 @@ export function remoteOptions(call: LeaderCall, watch: LeaderWatch): () => Optio
     vaults: { quote: (trade) => orUnreachable(call('vaultQuote', [trade], REPEATABLE)) },
   };
   return () => (watch.hasWallet() ? services : null);
+}
+
+/** Holdings of accounts, which the leader reads. */
+export function remoteAccounts(call: LeaderCall): AccountQueries {
+  return {
+    collateral: (wallet) => orUnreachable(call('collateralBalances', [wallet], REPEATABLE)),
+    native: (wallet) => orUnreachable(call('nativeBalance', [wallet], REPEATABLE)),
+    async options(wallet, work) {
+      const read = await orUnreachable(call('optionBalances', [wallet], REPEATABLE));
+      if ('calls' in read) work.charge(read.calls ?? 0, 0);
+      return read;
+    },
+  };
 }
 
 /** Requests for quotes, which the leader writes. */

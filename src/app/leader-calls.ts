@@ -1,7 +1,7 @@
 import type { ProofStore } from '../auth/proof-store.js';
 import { unlessChainFails } from '../chain/contracts/contract-errors.js';
 import type { Limits } from '../config/limits.js';
-import type { Order } from '../engine/quote.js';
+import type { Hex, Order } from '../engine/quote.js';
 import type { PublishResult } from '../http/publish-route.js';
 import type { PastAnswer, PastRequest } from '../past/questions.js';
 import type { OptionServices } from './core.js';
@@ -50,7 +50,12 @@ export function leaderCalls(
       unlessChainFails(() => settlement.multicall(calls), null),
     collateralBalances: (...args: Parameters<typeof accounts.collateral>) => accounts.collateral(...args),
     nativeBalance: (...args: Parameters<typeof accounts.native>) => accounts.native(...args),
-    optionBalances: (...args: Parameters<typeof accounts.options>) => accounts.options(...args),
+    /** `calls`: of contracts, which the gateway charges to the key; absent from leaders that do not count them. */
+    async optionBalances(wallet: Hex): Promise<Awaited<ReturnType<typeof accounts.options>> & { calls?: number }> {
+      let calls = 0;
+      const read = await accounts.options(wallet, { charge: (rows) => void (calls += rows) });
+      return { ...read, calls };
+    },
     withdrawQuotes: (...args: Parameters<typeof withdrawals.withdraw>) => withdrawals.withdraw(...args),
     withdrawAllQuotes: (...args: Parameters<typeof withdrawals.withdraw>) => withdrawals.withdraw(...args),
     restoreQuotes: (...args: Parameters<typeof withdrawals.restore>) => withdrawals.restore(...args),

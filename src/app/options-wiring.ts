@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { ChainReader } from '../chain/contracts/chain-reader.js';
+import { BoundedReads, type ClientReads } from '../chain/contracts/bounded-reads.js';
 import { isChainFailure } from '../chain/contracts/contract-errors.js';
 import type { Profile } from '../chain/contracts/deployments.js';
 import { AccountBalances, longSupplies } from '../chain/options/account-balances.js';
@@ -119,7 +119,7 @@ export function openAccountQueries(
   const { settlement } = chains;
   const reader = {
     multicall: reads.multicall,
-    nativeBalance: settlement.nativeBalance.bind(settlement),
+    nativeBalance: reads.nativeBalance,
     logs: settlement.logs.bind(settlement),
     head: settlement.head.bind(settlement),
     block: settlement.block.bind(settlement),
@@ -273,17 +273,23 @@ function openTrading(options: OptionServicesOptions, parts: TradingParts): Opera
   };
 }
 
-/** Reads of the settlement chain, on behalf of clients. */
-export type ClientReads = Pick<ChainReader, 'call' | 'multicall'>;
-
-/** The text log has the node's refusals: one reader serves all routes, so that repeated trouble gives one warning. */
+/**
+ * Reads of the settlement chain, on behalf of clients. One reader serves all routes: it bounds what they read at the same
+ * time, and repeated refusals of the node give one warning in the text log.
+ */
 export function readsForClients(
   { limits, logger }: Pick<OptionServicesOptions, 'limits' | 'logger'>,
   { settlement }: Pick<Chains, 'settlement'>,
   requestClock: Clock,
 ): ClientReads {
   const troubles = new TroubleLog(requestClock, limits.troubleCalmMs);
-  return loggedRefusals(settlement, (error) => {
+  const bounds = {
+    callsPerBatch: limits.rpcCallsPerBatch,
+    batchesInFlight: limits.rpcBatchesInFlight,
+    places: limits.clientReadsInFlight,
+    waitMs: limits.clientReadWaitMs,
+  };
+  return loggedRefusals(new BoundedReads(settlement, bounds, requestClock), (error) => {
     if (troubles.failed('refusal')) logger.warn({ reason: briefly(error) }, 'chain call refused');
     else logger.debug({ err: error }, 'chain call refused');
   });
@@ -305,5 +311,6 @@ export function loggedRefusals(reader: ClientReads, onRefusal: (error: Error) =>
   return {
     call: (...asked) => reported(reader.call(...asked)),
     multicall: (...asked) => reported(reader.multicall(...asked)),
+    nativeBalance: (...asked) => reported(reader.nativeBalance(...asked)),
   };
 }

@@ -59,13 +59,15 @@ export interface RouteParts {
   /** Timers that run while a connection is open. */
   readonly connections: ConnectionTimers;
   readonly answers: LargeAnswerRunner;
+  /** The same for costly reads of the chain: a node that is slow holds up no answer of the book. */
+  readonly chainReads: LargeAnswerRunner;
   readonly trades: TradeHistory;
   readonly interest: OpenInterest;
 }
 
 /** Lists every group of routes, and gives each its ports. */
 export function openRoutes(parts: RouteParts): ServedRoutes {
-  const { options, core, feed, chainId, series, poolNames, quoteJson, takers, answers, interest } = parts;
+  const { options, core, feed, chainId, series, poolNames, quoteJson, takers, answers, chainReads, interest } = parts;
   const { profile, engine, keys, clock, limits, logger, traces } = options;
   const { records, chains, time, past, optionServices: services } = core;
   const { symbols } = series;
@@ -118,7 +120,7 @@ export function openRoutes(parts: RouteParts): ServedRoutes {
       limits,
     ),
     vaultRoute(() => services()?.vaults ?? null, symbols, limits),
-    ...settlementRoutes(() => services()?.settlements ?? null, symbols, limits),
+    ...settlementRoutes(() => services()?.settlements ?? null, symbols, chainReads, limits),
     ...oracleRoutes({
       oracles: oracleQueries(oracles, series),
       symbols,
@@ -135,7 +137,7 @@ export function openRoutes(parts: RouteParts): ServedRoutes {
       symbols,
       limits,
     }),
-    ...accountRoutes({ accounts: core.accounts, operator, chainId, limits }),
+    ...accountRoutes({ accounts: core.accounts, operator, chainReads, chainId, limits }),
     ...rfqMessageRoutes({ symbols, chainId, operator, nowSeconds: chainNow, poolKey, limits }),
     ...rfqRoutes({
       ...common,

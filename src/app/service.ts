@@ -107,6 +107,7 @@ export async function startService(given: ServiceOptions): Promise<Service> {
     unknownKeys,
     connections,
     answers: new LargeAnswers(quotas, turns, clock),
+    chainReads: new LargeAnswers(quotas, turns, clock),
     trades,
     interest,
   });

@@ -326,6 +326,12 @@ export const limits = {
   /** Calls in one `aggregate3`: at about 60,000 gas for a validity check, 10 million. */
   rpcCallsPerBatch: 160,
   rpcBatchesInFlight: 8,
+  /**
+   * Requests to the settlement chain that are under way for clients at the same time, all together, each of up to
+   * `rpcCallsPerBatch` calls, and how long one more waits before it fails as if the chain did not answer.
+   */
+  clientReadsInFlight: 32,
+  clientReadWaitMs: 10_000,
   /** Blocks whose timestamps are asked for at once. */
   rpcBlocksInFlight: 8,
   /** Gas of a contract call that is asked alone. */

@@ -1,11 +1,12 @@
 import type { Hex } from '../engine/quote.js';
 import type { NetRequest, NetResponse } from '../net/net.js';
+import type { PacedWork } from '../system/paced-work.js';
 import { AccountQuery, WalletQuery } from '../wire/account.js';
 import type { ChainRead, OptionBalance, TokenBalance } from '../wire/answers.js';
 import { formatDecimal } from '../wire/primitives.js';
 import { parseQuery } from '../wire/query.js';
 import { withQuery } from './checked-input.js';
-import { chainUnreachable, json, noWallet } from './responses.js';
+import { chainUnreachable, json, largeAnswer, type LargeAnswerRunner, noWallet } from './responses.js';
 import type { Caller, Route, RouteHandler } from './router.js';
 
 /** Queries of accounts' holdings on the settlement chain. */
@@ -14,14 +15,16 @@ export interface AccountQueries {
   collateral(wallet: Hex): Promise<ChainRead<readonly TokenBalance[]>>;
   /** Wei. */
   native(wallet: Hex): Promise<ChainRead<bigint>>;
-  /** Positions above 0. */
-  options(wallet: Hex): Promise<ChainRead<readonly OptionBalance[]>>;
+  /** Positions above 0. Charges a row for each call of a contract. */
+  options(wallet: Hex, work: Pick<PacedWork, 'charge'>): Promise<ChainRead<readonly OptionBalance[]>>;
 }
 
 export interface AccountRouteParts {
   readonly accounts: AccountQueries;
   /** The operator's address, for requests that name no wallet; null without a wallet. */
   readonly operator: () => Hex | null;
+  /** Where positions are read, of one wallet at a time for each key: it takes two calls for each pool of the chain. */
+  readonly chainReads: LargeAnswerRunner;
   /** As it goes on the wire. */
   readonly chainId: string;
   readonly limits: { readonly queryPairs: number; readonly schemaErrors: number };
@@ -30,12 +33,14 @@ export interface AccountRouteParts {
 const OPTION_BALANCES = ['/account/option_balance', '/account/option_balances'] as const;
 
 /** GET /account/collateral_balances, /account/native_balance, /account/option_balance and /account/option_balances. */
-export function accountRoutes({ accounts, operator, chainId, limits }: AccountRouteParts): Route[] {
+export function accountRoutes({ accounts, operator, chainReads, chainId, limits }: AccountRouteParts): Route[] {
   /** Reads the container's form of the query, and answers for its wallet. */
-  function forWallet(answer: (request: NetRequest, wallet: Hex) => Promise<NetResponse>): RouteHandler<Caller> {
-    return withQuery(AccountQuery, { limits }, (request, _, { walletAddr }) => {
+  function forWallet(
+    answer: (request: NetRequest, wallet: Hex, caller: Caller) => NetResponse | Promise<NetResponse>,
+  ): RouteHandler<Caller> {
+    return withQuery(AccountQuery, { limits }, (request, caller, { walletAddr }) => {
       const wallet = walletAddr ?? operator();
-      return wallet === null ? noWallet(request) : answer(request, wallet);
+      return wallet === null ? noWallet(request) : answer(request, wallet, caller);
     });
   }
 
@@ -60,8 +65,12 @@ export function accountRoutes({ accounts, operator, chainId, limits }: AccountRo
     return read.type === 'READ' ? json(formatDecimal(read.value, 18)) : chainUnreachable(request);
   });
 
-  async function positions(request: NetRequest, wallet: Hex): Promise<NetResponse> {
-    const read = await accounts.options(wallet);
+  function positions(request: NetRequest, wallet: Hex, caller: Caller): NetResponse | Promise<NetResponse> {
+    return largeAnswer(chainReads, request, caller, (work) => readPositions(request, wallet, work));
+  }
+
+  async function readPositions(request: NetRequest, wallet: Hex, work: PacedWork): Promise<NetResponse> {
+    const read = await accounts.options(wallet, work);
     if (read.type !== 'READ') return chainUnreachable(request);
     const lists = { open: [] as string[], expired: [] as string[] };
     for (const { poolAddress, amount, name, exposure, isOpen } of read.value) {
@@ -73,8 +82,8 @@ export function accountRoutes({ accounts, operator, chainId, limits }: AccountRo
   }
 
   const positionsOfAccount = forWallet(positions);
-  const positionsOfWallet = withQuery(WalletQuery, { chainId, limits }, (request, _, { wallet }) =>
-    positions(request, wallet),
+  const positionsOfWallet = withQuery(WalletQuery, { chainId, limits }, (request, caller, { wallet }) =>
+    positions(request, wallet, caller),
   );
 
   /** The cloud's form of the query, where the request names a chain or a wallet as the cloud does. */

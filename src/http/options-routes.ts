@@ -27,6 +27,7 @@ import {
   type LargeAnswerRunner,
   notNow,
   noWallet,
+  rateLimited,
   refuse,
 } from './responses.js';
 import type { Caller, Route } from './router.js';
@@ -158,13 +159,17 @@ export interface SettlementRouteLimits extends OptionsBodyLimits {
 
 type Close = 'settle' | 'exercise' | 'annihilate';
 
+/** One for the pool's address, two for its balances. */
+const CALLS_PER_OPTION = 3;
+
 /**
  * POST /pool/settle, /pool/exercise and /pool/annihilate. `symbols`: those with a token here. `settlements`: null while
- * there is no wallet.
+ * there is no wallet. `chainReads`: where a key waits until it has paid for the calls of its earlier requests.
  */
 export function settlementRoutes(
   settlements: () => Settlements | null,
   symbols: readonly string[],
+  chainReads: LargeAnswerRunner,
   limits: SettlementRouteLimits,
 ): Route[] {
   const body = settleBody(symbols, limits.settlementsPerRequest);
@@ -172,6 +177,10 @@ export function settlementRoutes(
   async function answer(request: NetRequest, caller: Caller, options: Option[], close: Close): Promise<NetResponse> {
     const wallet = settlements();
     if (wallet === null) return noWallet(request);
+    // Charged before, and outside of the line of costly reads: transactions may take minutes.
+    const turn = chainReads.run(caller, (work) => work.charge(options.length * CALLS_PER_OPTION, 0));
+    if ('retryAfterMs' in turn) return rateLimited(request, turn.retryAfterMs);
+    await turn;
     const refusal = wallet.refusal();
     if (refusal !== null) return notNow(request, refusal);
     const result = await wallet[close](caller, options.map(readOption));

@@ -3,6 +3,7 @@ import { UNREAD } from '../../src/app/core.js';
 import {
   type LeaderCall,
   LeaderWatch,
+  remoteAccounts,
   remoteOptions,
   remotePublishing,
   remoteRfqs,
@@ -116,6 +117,23 @@ t.test('a request for quotes is refused as busy without a leader, and a fault of
   const fault = new Error('Internal error of the leader');
   for (const answer of asked(fault)) await t.rejects(answer, fault);
 });
+
+t.test(
+  'a gateway charges the calls that its leader made for positions, and none where there is no leader',
+  async (t) => {
+    const charged: number[] = [];
+    const work = { charge: (rows: number) => void charged.push(rows) };
+    const answering = (answer: Promise<unknown>) => remoteAccounts((() => answer) as unknown as LeaderCall);
+    const read = { type: 'READ', value: [] } as const;
+    t.match(await answering(Promise.resolve({ ...read, calls: 40 })).options(WALLET, work), read);
+    const failed = { type: 'CHAIN_UNREACHABLE', calls: 2 };
+    t.match(await answering(Promise.resolve(failed)).options(WALLET, work), { type: 'CHAIN_UNREACHABLE' });
+    t.strictSame(charged.splice(0), [40, 2]);
+    await answering(Promise.resolve(read)).options(WALLET, work);
+    t.match(await answering(Promise.reject(new NoLeader('none'))).options(WALLET, work), { type: 'CHAIN_UNREACHABLE' });
+    t.strictSame(charged, []);
+  },
+);
 
 /** Statuses, codes and texts of a fill and of a trade with a vault, at a gateway whose calls to the leader fail so. */
 async function payingWith(error: Error) {

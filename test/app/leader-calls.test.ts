@@ -1,13 +1,15 @@
 import pino from 'pino';
 import t from 'tap';
 import { answerMs, leaderCalls } from '../../src/app/leader-calls.js';
-import { openLocalCore } from '../../src/app/local-core.js';
+import { type LocalCore, openLocalCore } from '../../src/app/local-core.js';
 import { KeyStore } from '../../src/auth/key-store.js';
-import { LocalProofStore } from '../../src/auth/proof-store.js';
+import { LocalProofStore, type ProofStore } from '../../src/auth/proof-store.js';
 import { limits, tierQuotas } from '../../src/config/limits.js';
 import { settingTable } from '../../src/config/setting-table.js';
+import type { Hex } from '../../src/engine/quote.js';
 import { Quotas } from '../../src/quota/rate-limits.js';
 import { systemClock, systemRandom } from '../../src/system/clock.js';
+import type { PacedWork } from '../../src/system/paced-work.js';
 import { MemoryKeyFiles } from '../auth/memory-key-files.js';
 import { Market } from '../chain/dev/market.js';
 import { httpRpc, newOperator } from '../chain/following.js';
@@ -63,3 +65,15 @@ t.test(
     t.equal(await spent(), before + 1);
   },
 );
+
+t.test('a gateway learns how many calls its request for positions made', async (t) => {
+  const accounts = {
+    options(_: Hex, work: Pick<PacedWork, 'charge'>) {
+      work.charge(1_280, 0);
+      work.charge(20, 0);
+      return Promise.resolve({ type: 'READ', value: [] });
+    },
+  };
+  const leader = leaderCalls({ accounts } as unknown as LocalCore, 1 << 20, {} as ProofStore);
+  t.strictSame(await leader.optionBalances('0xaa'), { type: 'READ', value: [], calls: 1_300 });
+});

@@ -1,12 +1,20 @@
 import t from 'tap';
+import { tierQuotas } from '../../src/config/limits.js';
 import { type AccountQueries, accountRoutes } from '../../src/http/account-routes.js';
 import type { Hex } from '../../src/engine/quote.js';
-import { ask, requestOf } from './ask-route.js';
+import { LargeAnswers } from '../../src/quota/large-answers.js';
+import { Quotas } from '../../src/quota/rate-limits.js';
+import { systemClock } from '../../src/system/clock.js';
+import { TurnBudget } from '../../src/system/turn-budget.js';
+import { until } from '../until.js';
+import { answersAtOnce, ask, requestOf } from './ask-route.js';
 
 const OPERATOR: Hex = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266';
 const OTHER: Hex = '0x00000000000000000000000000000000000000bB';
 
-function serve(given: Partial<AccountQueries> = {}, operator: Hex | null = OPERATOR) {
+const noRead = (): Promise<never> => Promise.reject(new Error('nothing is read'));
+
+function serve(given: Partial<AccountQueries> = {}, operator: Hex | null = OPERATOR, chainReads = answersAtOnce()) {
   const asked: Hex[] = [];
   const noting = <T>(value: T) => {
     return (wallet: Hex) => {
@@ -16,7 +24,7 @@ function serve(given: Partial<AccountQueries> = {}, operator: Hex | null = OPERA
   };
   const accounts = { collateral: noting([]), native: noting(1n), options: noting([]), ...given };
   const limits = { queryPairs: 10, schemaErrors: 20 };
-  const routes = accountRoutes({ accounts, operator: () => operator, chainId: '42161', limits });
+  const routes = accountRoutes({ accounts, operator: () => operator, chainReads, chainId: '42161', limits });
   const get = async (target: string): Promise<[number, string]> => {
     const { status, text } = await ask(routes, requestOf('GET', target));
     return [status, text];
@@ -105,4 +113,41 @@ t.test('a chain that does not answer is 503', async (t) => {
   for (const path of ['collateral_balances', 'native_balance', 'option_balances']) {
     t.strictSame(await get(`/account/${path}`), [503, '{"message":"The chain does not answer"}']);
   }
+});
+
+t.test('positions are read one wallet at a time for each key, and charged to it; one too many is 429', async (t) => {
+  const quotas = new Quotas(tierQuotas, 1, () => undefined);
+  const charged: unknown[] = [];
+  quotas.onUsed = ({ id }, kind, amount) => {
+    if (kind === 'rows') charged.push([id, amount]);
+  };
+  const reads: (() => void)[] = [];
+  const options: AccountQueries['options'] = (_, work) => {
+    work.charge(100, 0);
+    return new Promise((resolve) => reads.push(() => resolve({ type: 'READ', value: [] })));
+  };
+  const routes = accountRoutes({
+    accounts: { collateral: noRead, native: noRead, options },
+    operator: () => OPERATOR,
+    chainReads: new LargeAnswers(quotas, new TurnBudget(systemClock, 1), systemClock),
+    chainId: '42161',
+    limits: { queryPairs: 10, schemaErrors: 20 },
+  });
+  const free = { id: 'free', tier: 'free' } as const;
+  const get = (i: number) =>
+    ask(routes, requestOf('GET', `/account/option_balances?walletAddr=0x${String(i).padStart(40, '0')}`), free);
+  const { answersWaiting } = tierQuotas.free;
+  const asked = Array.from({ length: 1 + answersWaiting }, (_, i) => get(i));
+  t.equal((await get(99)).status, 429);
+  await until(() => reads.length === 1);
+  for (const [i, answer] of asked.entries()) {
+    await until(() => reads.length > i);
+    t.equal(reads.length, i + 1, 'the next one waits');
+    reads[i]?.();
+    t.equal((await answer).status, 200);
+  }
+  t.strictSame(
+    charged,
+    asked.map(() => ['free', 100]),
+  );
 });

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import t from 'tap';
+import { tierQuotas } from '../../src/config/limits.js';
 import {
   type PoolDeployments,
   type PoolQueries,
@@ -9,11 +10,16 @@ import {
 } from '../../src/http/options-routes.js';
 import type { LargeAnswerRunner } from '../../src/http/responses.js';
 import type { GasRefusal } from '../../src/quota/gas-budget.js';
+import { LargeAnswers } from '../../src/quota/large-answers.js';
+import { Quotas } from '../../src/quota/rate-limits.js';
+import { systemClock } from '../../src/system/clock.js';
 import type { PacedWork } from '../../src/system/paced-work.js';
+import { TurnBudget } from '../../src/system/turn-budget.js';
 import { type OptionTerms, readAmount } from '../../src/wire/options.js';
 import type { DeployedItem, SettledItem } from '../../src/wire/answers.js';
 import { formatDecimal, parseDecimal } from '../../src/wire/primitives.js';
 import { POOL } from '../engine/samples.js';
+import { until } from '../until.js';
 import { ask, requestOf } from './ask-route.js';
 import { tellsWhenToComeAgain } from './gas-refusals.js';
 
@@ -274,6 +280,8 @@ const settlementLimits = { bodyParts: 10_000, settlementsPerRequest: 1000, query
 const settlementSymbols = ['WETH', 'USDC'];
 const settledOption = { base: 'WETH', quote: 'USDC', expiration: '06JAN23', strike: 1800, type: 'C' };
 
+const NOT_SETTLED: SettledItem = { type: 'FAILED', reason: 'why' };
+
 function answering(items: readonly SettledItem[]): Settlements {
   const answer = () => Promise.resolve({ type: 'ANSWERED' as const, items });
   return { refusal: () => null, settle: answer, exercise: answer, annihilate: answer };
@@ -283,7 +291,7 @@ t.test('options come back as they were posted, in the order of the request', asy
   const options = [1, 2, 3].map((strike) => ({ ...settledOption, strike }));
   const settlements = answering([{ type: 'SETTLED' }, { type: 'FAILED', reason: 'why' }, { type: 'SETTLED' }]);
   const { status, text } = await ask(
-    [...settlementRoutes(() => settlements, settlementSymbols, settlementLimits)],
+    [...settlementRoutes(() => settlements, settlementSymbols, answers, settlementLimits)],
     requestOf('POST', '/pool/settle', options),
   );
   t.equal(status, 200);
@@ -295,7 +303,7 @@ t.test('options come back as they were posted, in the order of the request', asy
 
 t.test('a thousand options are one request, one more is too many', async (t) => {
   const settlements = answering(Array.from({ length: 1000 }, () => ({ type: 'SETTLED' as const })));
-  const routes = [...settlementRoutes(() => settlements, settlementSymbols, settlementLimits)];
+  const routes = [...settlementRoutes(() => settlements, settlementSymbols, answers, settlementLimits)];
   const many = (length: number) => Array.from({ length }, () => settledOption);
   t.equal((await ask(routes, requestOf('POST', '/pool/settle', many(1000)))).status, 200);
   const { status, text } = await ask(routes, requestOf('POST', '/pool/settle', many(1001)));
@@ -304,7 +312,7 @@ t.test('a thousand options are one request, one more is too many', async (t) => 
 });
 
 t.test('without a wallet the missing setting is named', async (t) => {
-  const routes = [...settlementRoutes(() => null, settlementSymbols, settlementLimits)];
+  const routes = [...settlementRoutes(() => null, settlementSymbols, answers, settlementLimits)];
   const { status, text } = await ask(routes, requestOf('POST', '/pool/settle', [settledOption]));
   t.equal(status, 501);
   t.match(text, 'walletKey');
@@ -312,7 +320,7 @@ t.test('without a wallet the missing setting is named', async (t) => {
 
 t.test('POST /pool/settle: a chain that does not answer is 503, to be tried again', async (t) => {
   const settlements: Settlements = { ...answering([]), settle: () => Promise.resolve({ type: 'CHAIN_UNREACHABLE' }) };
-  const routes = [...settlementRoutes(() => settlements, settlementSymbols, settlementLimits)];
+  const routes = [...settlementRoutes(() => settlements, settlementSymbols, answers, settlementLimits)];
   const { status, headers } = await ask(routes, requestOf('POST', '/pool/settle', [settledOption]));
   t.strictSame([status, headers['retry-after']], [503, '1']);
 });
@@ -323,6 +331,7 @@ t.test('nothing is settled that could not be written down before it is sent', as
     ...settlementRoutes(
       () => ({ ...answering([]), refusal: () => 'STORAGE_FULL', settle }),
       settlementSymbols,
+      answers,
       settlementLimits,
     ),
   ];
@@ -335,7 +344,7 @@ t.test('a parameter is refused, and nothing is settled: there is no dry run here
     ...answering([]),
     settle: () => Promise.reject(new Error('Nothing is to be settled')),
   };
-  const routes = [...settlementRoutes(() => settlements, settlementSymbols, settlementLimits)];
+  const routes = [...settlementRoutes(() => settlements, settlementSymbols, answers, settlementLimits)];
   const { status, text } = await ask(routes, requestOf('POST', '/pool/settle?dryRun=true', [settledOption]));
   t.equal(status, 400);
   t.match(JSON.parse(text), [
@@ -343,11 +352,52 @@ t.test('a parameter is refused, and nothing is settled: there is no dry run here
   ]);
 });
 
+t.test('three rows an option are charged before anything is asked, or 429 where too many requests wait', async (t) => {
+  for (const close of ['settle', 'exercise', 'annihilate']) {
+    charged.length = 0;
+    const chargedBefore: number[] = [];
+    const answer = () => {
+      chargedBefore.push(...charged);
+      return Promise.resolve({ type: 'ANSWERED' as const, items: [{ type: 'SETTLED' as const }, NOT_SETTLED] });
+    };
+    const settlements = { refusal: () => null, settle: answer, exercise: answer, annihilate: answer };
+    const request = requestOf('POST', `/pool/${close}`, [settledOption, settledOption]);
+    const { status } = await ask(
+      settlementRoutes(() => settlements, settlementSymbols, answers, settlementLimits),
+      request,
+    );
+    t.strictSame([status, chargedBefore], [200, [6]], close);
+    const later: LargeAnswerRunner = { run: () => ({ retryAfterMs: 1_500 }) };
+    chargedBefore.length = 0;
+    const refused = await ask(
+      settlementRoutes(() => settlements, settlementSymbols, later, settlementLimits),
+      request,
+    );
+    t.strictSame([refused.status, refused.headers['retry-after'], chargedBefore], [429, '2', []], close);
+  }
+});
+
+t.test('a settlement that waits for its transactions holds up no other request of the key', async (t) => {
+  const quotas = new Quotas(tierQuotas, 1, () => undefined);
+  const chainReads = new LargeAnswers(quotas, new TurnBudget(systemClock, 1), systemClock);
+  const mined: (() => void)[] = [];
+  const settle: Settlements['settle'] = () =>
+    new Promise((resolve) => mined.push(() => resolve({ type: 'ANSWERED', items: [{ type: 'SETTLED' }] })));
+  const settlements = { ...answering([]), settle };
+  const routes = settlementRoutes(() => settlements, settlementSymbols, chainReads, settlementLimits);
+  const post = () => ask(routes, requestOf('POST', '/pool/settle', [settledOption]));
+  const posted = [post(), post()];
+  await until(() => mined.length === 2);
+  for (const resolve of mined) resolve();
+  for (const { status } of await Promise.all(posted)) t.equal(status, 200);
+});
+
 t.test('POST /pool/settle: what nobody pays for now is refused, and says when to come again', (t) => {
   const routesOf = (refusal: GasRefusal) => [
     ...settlementRoutes(
       () => ({ ...answering([]), settle: () => Promise.resolve(refusal) }),
       settlementSymbols,
+      answers,
       settlementLimits,
     ),
   ];

@@ -2,6 +2,7 @@ import { encodeEventTopics, encodeFunctionData } from 'viem';
 import type { Clock } from '../../engine/ports.js';
 import { type Hex, type Pool, ZERO_ADDRESS } from '../../engine/quote.js';
 import { LruMap } from '../../system/lru-map.js';
+import type { PacedWork } from '../../system/paced-work.js';
 import type { ChainRead, OptionBalance, TokenBalance } from '../../wire/answers.js';
 import { formatDecimal } from '../../wire/primitives.js';
 import { readUint } from '../contracts/abi-encoding.js';
@@ -31,6 +32,14 @@ export interface AccountLimits {
 
 /** A position as the chain has it: whether its option is open depends on when it is asked. */
 type HeldPosition = Omit<OptionBalance, 'isOpen'> & { readonly maturity: number };
+
+interface NamedPool {
+  readonly pool: Pool;
+  readonly name: string;
+}
+
+/** Bounds the calls and answers that one request holds in memory, two for each pool. */
+const POOLS_AT_ONCE = 640;
 
 /** Reads an account's holdings on the settlement chain from the contracts, at the newest block. */
 export class AccountBalances {
@@ -75,10 +84,13 @@ export class AccountBalances {
     return reading(() => this.reader.nativeBalance(wallet));
   }
 
-  /** In the order of the pools' deployment; at most `balanceCacheMs` old. */
-  options(wallet: Hex): Promise<ChainRead<OptionBalance[]>> {
+  /**
+   * In the order of the pools' deployment; at most `balanceCacheMs` old. `work` is charged a row for each call of a
+   * contract that is made for it.
+   */
+  options(wallet: Hex, work: Pick<PacedWork, 'charge'>): Promise<ChainRead<OptionBalance[]>> {
     return reading(async () => {
-      const held = await this.#heldBy(wallet.toLowerCase() as Hex);
+      const held = await this.#heldBy(wallet.toLowerCase() as Hex, work);
       const now = this.nowSeconds();
       return held.map(({ maturity, ...position }) => ({ ...position, isOpen: maturity > now }));
     });
@@ -91,11 +103,11 @@ export class AccountBalances {
     if (kept !== undefined) this.#outdate(key, kept.read);
   }
 
-  #heldBy(wallet: Hex): Promise<HeldPosition[]> {
+  #heldBy(wallet: Hex, work: Pick<PacedWork, 'charge'>): Promise<HeldPosition[]> {
     const nowMs = this.clock.monotonicMs();
     const kept = this.#kept.get(wallet);
     if (kept !== undefined && nowMs - kept.atMs < this.limits.balanceCacheMs) return kept.read;
-    const read = this.#readOptions(wallet);
+    const read = this.#readOptions(wallet, work);
     this.#kept.set(wallet, { atMs: nowMs, read });
     // A failure is not kept: the next request asks again.
     read.catch(() => this.#outdate(wallet, read));
@@ -106,11 +118,25 @@ export class AccountBalances {
     this.#kept.set(wallet, { atMs: -Infinity, read });
   }
 
-  async #readOptions(wallet: Hex): Promise<HeldPosition[]> {
+  async #readOptions(wallet: Hex, work: Pick<PacedWork, 'charge'>): Promise<HeldPosition[]> {
     const pools = await this.#pools.all();
     // Encoded once, not for each of thousands of pools: the calldata does not name the pool.
     const encoded = [SHORT, LONG].map((id) => positionCall(ZERO_ADDRESS, wallet, id).data);
+    const held: HeldPosition[] = [];
+    for (let start = 0; start < pools.length; start += POOLS_AT_ONCE) {
+      held.push(...(await this.#readSlice(pools.slice(start, start + POOLS_AT_ONCE), encoded, work)));
+    }
+    return held;
+  }
+
+  async #readSlice(
+    pools: readonly NamedPool[],
+    encoded: readonly Hex[],
+    work: Pick<PacedWork, 'charge'>,
+  ): Promise<HeldPosition[]> {
     const calls = pools.flatMap(({ pool: { poolAddress: to } }) => encoded.map((data) => ({ to, data })));
+    // Before they are made: a chain that fails is asked no more often.
+    work.charge(calls.length, 0);
     const balances = (await this.reader.multicall(calls)).map(readUint);
     return pools.flatMap(({ pool, name }, i) => {
       const { poolAddress, poolKey } = pool;
@@ -145,7 +171,7 @@ const [DEPLOYED] = encodeEventTopics({ abi: poolFactoryAbi, eventName: 'PoolDepl
  * that a reorg removes stays: its address has no balances then.
  */
 class DeployedPools {
-  readonly #pools = new Map<Hex, { readonly pool: Pool; readonly name: string }>();
+  readonly #pools = new Map<Hex, NamedPool>();
   #next: number;
   #reading: Promise<void> | null = null;
 
@@ -162,7 +188,7 @@ class DeployedPools {
   }
 
   /** Those of the newest block, first deployed first. */
-  async all(): Promise<{ readonly pool: Pool; readonly name: string }[]> {
+  async all(): Promise<NamedPool[]> {
     this.#reading ??= this.#readToHead().finally(() => (this.#reading = null));
     await this.#reading;
     return [...this.#pools.values()];

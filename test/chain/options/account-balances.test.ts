@@ -8,6 +8,7 @@ import { AccountBalances } from '../../../src/chain/options/account-balances.js'
 import { OptionSeries } from '../../../src/chain/options/option-series.js';
 import { RpcError, RpcUnreachable } from '../../../src/chain/rpc/rpc-errors.js';
 import type { Hex } from '../../../src/engine/quote.js';
+import { UNPACED } from '../../../src/system/paced-work.js';
 import { ManualClock } from '../../system/manual-clock.js';
 
 const { poolFactory, oracleAdapter } = arbitrum.contracts;
@@ -62,12 +63,24 @@ interface Chain {
   /** Longs by pool. */
   readonly longs: Map<Hex, bigint>;
   isDown: boolean;
+  areCallsRefused: boolean;
   now: number;
 }
 
-function opened(given: Partial<Chain> = {}) {
-  const chain: Chain = { head: START + 350, logs: [], range: 1e9, longs: new Map(), isDown: false, now: 0, ...given };
+function opened(given: Partial<Chain> = {}, ofTest: Partial<typeof limits> = {}) {
+  const calm = {
+    head: START + 350,
+    logs: [],
+    range: 1e9,
+    longs: new Map(),
+    isDown: false,
+    areCallsRefused: false,
+    now: 0,
+  };
+  const chain: Chain = { ...calm, ...given };
   const ranges: [number, number][] = [];
+  /** Calls of each multicall. */
+  const sizes: number[] = [];
   const clock = new ManualClock();
   const headOf = (number: number) => ({ number, hash: hashOf(number) }) as BlockHead;
   const up = <T>(answer: () => T): Promise<T> =>
@@ -83,22 +96,27 @@ function opened(given: Partial<Chain> = {}) {
         return chain.logs.filter(({ blockNumber }) => blockNumber >= fromBlock && blockNumber <= to.blockNumber);
       }),
     multicall: (calls: readonly ContractCall[]) =>
-      up(() =>
-        calls.map(({ to, data }): CallResult => {
+      up(() => {
+        sizes.push(calls.length);
+        if (chain.areCallsRefused) throw new RpcError(-32005, 'not now', undefined);
+        return calls.map(({ to, data }): CallResult => {
           const isLong = data.endsWith('1');
           return {
             reverted: false,
             data: padHex(numberToHex(isLong ? (chain.longs.get(to) ?? 0n) : 0n), { size: 32 }),
           };
-        }),
-      ),
+        });
+      }),
   };
-  const accounts = new AccountBalances(reader, arbitrum, new OptionSeries(arbitrum), clock, () => chain.now, limits);
+  const accounts = new AccountBalances(reader, arbitrum, new OptionSeries(arbitrum), clock, () => chain.now, {
+    ...limits,
+    ...ofTest,
+  });
   const held = async (): Promise<unknown> => {
-    const read = await accounts.options(WALLET);
+    const read = await accounts.options(WALLET, UNPACED);
     return read.type === 'READ' ? read.value.map(({ name }) => name) : read.type;
   };
-  return { chain, ranges, clock, accounts, held };
+  return { chain, ranges, sizes, clock, accounts, held };
 }
 
 t.test('a position has the name of its option, and is open until the option matures', async (t) => {
@@ -110,9 +128,9 @@ t.test('a position has the name of its option, and is open until the option matu
     exposure: 'LONG',
   };
   chain.now = MATURITY - 1;
-  t.strictSame(await accounts.options(WALLET), { type: 'READ', value: [{ ...position, isOpen: true }] });
+  t.strictSame(await accounts.options(WALLET, UNPACED), { type: 'READ', value: [{ ...position, isOpen: true }] });
   chain.now = MATURITY;
-  t.strictSame(await accounts.options(WALLET), { type: 'READ', value: [{ ...position, isOpen: false }] });
+  t.strictSame(await accounts.options(WALLET, UNPACED), { type: 'READ', value: [{ ...position, isOpen: false }] });
 });
 
 t.test('balances are read of an address in any letter case', async (t) => {
@@ -120,7 +138,7 @@ t.test('balances are read of an address in any letter case', async (t) => {
   for (const digits of ['AB'.repeat(20), 'aB'.repeat(20), 'ab'.repeat(20)]) {
     t.match(await accounts.collateral(`0x${digits}`), { type: 'READ', value: [{ units: 0n }] }, digits);
     t.match(await accounts.native(`0x${digits}`), { type: 'READ' }, digits);
-    t.match(await accounts.options(`0x${digits}`), { type: 'READ' }, digits);
+    t.match(await accounts.options(`0x${digits}`, UNPACED), { type: 'READ' }, digits);
   }
 });
 
@@ -173,6 +191,35 @@ t.test('what was read before a change of the wallet is not kept', async (t) => {
   t.strictSame(await held(), ['WETH-USDC-27NOV2026-1-P']);
   accounts.forget(WALLET);
   t.strictSame(await held(), []);
+});
+
+t.test('the request that reads positions is charged for each call, one that gets what is kept for none', async (t) => {
+  const { chain, clock, accounts } = opened({ logs: [1, 2, 3].map((nth) => deployment(nth, START + nth)) });
+  const charged = { first: 0, joined: 0, later: 0, failed: 0 };
+  const work = (name: keyof typeof charged) => ({ charge: (rows: number) => void (charged[name] += rows) });
+  await Promise.all([accounts.options(WALLET, work('first')), accounts.options(WALLET, work('joined'))]);
+  await accounts.options(WALLET, work('later'));
+  t.strictSame(charged, { first: 6, joined: 0, later: 0, failed: 0 }, 'two calls a pool');
+  clock.advance(limits.balanceCacheMs);
+  chain.areCallsRefused = true;
+  t.strictSame(await accounts.options(WALLET, work('failed')), { type: 'CHAIN_UNREACHABLE' });
+  t.equal(charged.failed, 6);
+});
+
+t.test('positions in many pools are read in slices, in the order of the pools', async (t) => {
+  const nths = Array.from({ length: 1_500 }, (_, i) => i + 1);
+  const { sizes, held } = opened(
+    {
+      logs: nths.map((nth) => deployment(nth, START + (nth % 100))),
+      longs: new Map(nths.filter((nth) => nth % 500 === 0).map((nth) => [poolAt(nth), 1n])),
+    },
+    { balancePools: 2_000 },
+  );
+  t.strictSame(
+    await held(),
+    [500, 1_000, 1_500].map((nth) => `WETH-USDC-27NOV2026-${nth}-P`),
+  );
+  t.strictSame(sizes, [1_280, 1_280, 440]);
 });
 
 t.test('a failure is not kept', async (t) => {
