@@ -7,9 +7,9 @@ import { completionsCommand } from './completions.js';
 import { doctorCommand } from './doctor.js';
 import { keysCommand } from './keys.js';
 import { logCommand } from './log.js';
+import { accountCommand, bookCommand, chainCommand, statusCommand, watchCommand } from './read.js';
 import { type CliCommand, EXIT_FAILED, EXIT_OK, runCommand, withCommand } from './run.js';
 import { configCommand, serveCommand } from './serve.js';
-import { accountCommand, bookCommand, chainCommand, statusCommand, watchCommand } from './terminal.js';
 import { tradeCommands } from './trade.js';
 import { verifyBookCommand } from './verify-book.js';
 

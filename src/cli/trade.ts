@@ -14,6 +14,7 @@ import { formatDecimal, parseDecimal } from '../wire/primitives.js';
 import { refusalText } from './refusal.js';
 import { type CliCommand, columns, EXIT_FAILED, EXIT_OK, UsageError } from './run.js';
 import {
+  DECIMALS,
   decimalText,
   findInstrument,
   instrumentName,
@@ -25,7 +26,6 @@ import {
 } from './terminal.js';
 
 const KEY_VARIABLE = 'QUOTEBOOK_TRADER_KEY';
-const DECIMALS = 18;
 
 const ACCOUNT_FLAGS = {
   account:
@@ -117,25 +117,25 @@ async function traderOf(session: TerminalSession, account?: PrivateKeyAccount): 
 }
 
 /** Above 0, in 1e-18. `what` names it where it is wrong. */
-function amount(text: string | undefined, what: string): bigint {
-  const value = decimal(text, what, DECIMALS);
+function readAmountAbove0(text: string | undefined, what: string): bigint {
+  const value = readDecimal(text, what, DECIMALS);
   if (value === 0n) throw new UsageError(`${what} is above 0`);
   return value;
 }
 
 /** In units of 10^-`decimals`. */
-function decimal(text: string | undefined, what: string, decimals: number): bigint {
+function readDecimal(text: string | undefined, what: string, decimals: number): bigint {
   const value = text !== undefined && /^[0-9]{1,20}(\.[0-9]+)?$/.test(text) && parseDecimal(text, decimals);
   if (typeof value === 'bigint') return value;
   throw new UsageError(`${what} is a decimal number with at most ${decimals} digits after the point, such as 0.05`);
 }
 
-function words(session: TerminalSession, count: number, usage: string): readonly string[] {
+function positionalsOf(session: TerminalSession, count: number, usage: string): readonly string[] {
   if (session.positionals.length !== count) throw new UsageError(`say \`${usage}\``);
   return session.positionals;
 }
 
-function seconds(text: string): number {
+function readSeconds(text: string): number {
   if (!/^[1-9][0-9]{0,8}$/.test(text)) throw new UsageError('--expires-in and --wait are whole seconds');
   return Number(text);
 }
@@ -165,12 +165,12 @@ const quoteCommand = terminalCommand(
   },
   async (session) => {
     const { client, isJson, values, io } = session;
-    const [name = '', side, priceText, sizeText] = words(session, 4, QUOTE_USAGE);
+    const [name = '', side, priceText, sizeText] = positionalsOf(session, 4, QUOTE_USAGE);
     if (side !== 'bid' && side !== 'ask') throw new UsageError('the side is bid or ask');
-    const [price, size] = [amount(priceText, 'PRICE'), amount(sizeText, 'SIZE')];
+    const [price, size] = [readAmountAbove0(priceText, 'PRICE'), readAmountAbove0(sizeText, 'SIZE')];
     const taker = values.get('taker') ?? ZERO_ADDRESS;
     if (!isAddress(taker)) throw new UsageError('--taker is an address');
-    const deadline = Math.floor(systemClock.wallMs() / 1000) + seconds(values.get('expires-in') ?? '3600');
+    const deadline = Math.floor(systemClock.wallMs() / 1000) + readSeconds(values.get('expires-in') ?? '3600');
     const account = await accountOf(session);
     const pool = await findInstrument(client, name);
     const { posted, quoteId } = await client.signQuote(account, pool, { side, price, size, taker, deadline });
@@ -201,9 +201,9 @@ const rfqCommand = terminalCommand(
   },
   async (session) => {
     const { client, isJson, values, io } = session;
-    const [name = '', direction, sizeText] = words(session, 3, RFQ_USAGE);
-    const [side, size] = [sideFor(direction), amount(sizeText, 'SIZE')];
-    const waitMs = seconds(values.get('wait') ?? '5') * 1000;
+    const [name = '', direction, sizeText] = positionalsOf(session, 3, RFQ_USAGE);
+    const [side, size] = [sideFor(direction), readAmountAbove0(sizeText, 'SIZE')];
+    const waitMs = readSeconds(values.get('wait') ?? '5') * 1000;
     const account = await accountOf(session);
     const taker = account.address;
     await proveAccount(session, account);
@@ -251,9 +251,9 @@ const fillCommand = terminalCommand(
   },
   async (session) => {
     const { client, isJson, values, io } = session;
-    const [name = '', direction, sizeText] = words(session, 3, FILL_USAGE);
-    const [side, size] = [sideFor(direction), amount(sizeText, 'SIZE')];
-    const limitPrice = amount(values.get('limit'), '--limit');
+    const [name = '', direction, sizeText] = positionalsOf(session, 3, FILL_USAGE);
+    const [side, size] = [sideFor(direction), readAmountAbove0(sizeText, 'SIZE')];
+    const limitPrice = readAmountAbove0(values.get('limit'), '--limit');
     const account = await accountOf(session);
     const trader = await traderOf(session, account);
     await proveAccount(session, account);
@@ -330,11 +330,11 @@ const approveCommand = terminalCommand(
   },
   async (session) => {
     const { client, isJson, io } = session;
-    const [name = '', text] = words(session, 2, APPROVE_USAGE);
+    const [name = '', text] = positionalsOf(session, 2, APPROVE_USAGE);
     const trader = await traderOf(session);
     const pool = await findInstrument(client, name);
     const { decimals } = await trader.collateral(pool);
-    const result = await trader.approve(pool, decimal(text, 'AMOUNT', decimals));
+    const result = await trader.approve(pool, readDecimal(text, 'AMOUNT', decimals));
     const said = `the router may move ${text} ${collateralName(pool)}, transaction ${result.hash}`;
     io.out(isJson ? JSON.stringify(result, decimalText) : said);
     return EXIT_OK;
@@ -497,7 +497,7 @@ function closingCommand(
     },
     async (session) => {
       const { isJson, io } = session;
-      const [pool = ''] = words(session, 1, usage);
+      const [pool = ''] = positionalsOf(session, 1, usage);
       const trader = await traderOf(session);
       const poolAddress = isAddress(pool) ? pool : await expiredPool(session, trader.address, pool, exposure);
       const { text, result } = await close(trader, poolAddress);

@@ -4,7 +4,7 @@ import t from 'tap';
 import { completionsCommand } from '../../src/cli/completions.js';
 import { logCommand } from '../../src/cli/log.js';
 import { type CliCommand, runCommand } from '../../src/cli/run.js';
-import { accountCommand } from '../../src/cli/terminal.js';
+import { accountCommand } from '../../src/cli/read.js';
 
 const run = promisify(execFile);
 const commands: readonly [CliCommand, ...CliCommand[]] = [

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { type CliCommand, EXIT_FAILED, EXIT_OK, EXIT_USAGE, runCommand } from '../../src/cli/run.js';
-import { accountCommand, bookCommand, chainCommand, statusCommand, watchCommand } from '../../src/cli/terminal.js';
+import { accountCommand, bookCommand, chainCommand, statusCommand, watchCommand } from '../../src/cli/read.js';
 import { ONE, signQuote } from '../e2e/maker.js';
 import { RestClient } from '../e2e/rest-client.js';
 import { startTestService } from '../e2e/running-service.js';

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { type CliCommand, EXIT_FAILED, EXIT_OK, EXIT_USAGE, runCommand } from '../../src/cli/run.js';
-import { accountCommand, watchCommand } from '../../src/cli/terminal.js';
+import { accountCommand, watchCommand } from '../../src/cli/read.js';
 import { tradeCommands } from '../../src/cli/trade.js';
 import { Market, ONE } from '../chain/dev/market.js';
 import { RpcProxy } from '../chain/rpc-proxy.js';
