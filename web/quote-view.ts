@@ -58,16 +58,21 @@ export class QuoteView {
       event.preventDefault();
       void this.#while(() => this.#place());
     });
+    this.#form.addEventListener('input', () => {
+      // A result is of what was filled in before; a transaction that is under way goes on.
+      if (!this.#isBusy) setText(byId('quote-note'), '');
+    });
     this.#approve.addEventListener('click', () => void this.#while(() => this.#allow()));
     byId('quote-everyone').addEventListener('click', () => this.#for(null));
   }
 
   open(client: OrderbookClient, pool: Pool, wallet: Wallet | null): void {
-    if (pool.poolAddress !== this.#pool?.poolAddress) {
+    const isOtherPool = pool.poolAddress !== this.#pool?.poolAddress;
+    if (isOtherPool) {
       for (const { price, size } of Object.values(this.#inputs)) [price.value, size.value] = ['', ''];
-      setText(byId('quote-note'), '');
       this.#for(null);
     }
+    if (isOtherPool || wallet?.address !== this.#wallet?.address) setText(byId('quote-note'), '');
     this.#client = client;
     this.#pool = pool;
     this.#wallet = wallet;

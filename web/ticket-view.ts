@@ -258,7 +258,8 @@ export class TicketView {
 
   #hint(): string {
     const cover = this.#followed?.cover ?? null;
-    if (parseDecimal(this.#size.value) === null) return 'Enter a size in contracts.';
+    const size = parseDecimal(this.#size.value);
+    if (size === null || size === 0n) return 'Enter a size in contracts above 0.';
     if (cover === null) return '';
     if (cover.legs.length === 0) return 'Nobody quotes this side. Ask the makers for a quote.';
     if (this.#terms === null) return 'No quote is within the limit.';

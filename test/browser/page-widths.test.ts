@@ -47,6 +47,19 @@ await withPage(async ({ browser, service, maker, call }) => {
     }
   });
 
+  await t.test('beside both chains there is room for all that the feed says', async (t) => {
+    for (const width of [700, 1081, 1280, 1440]) {
+      const options = { viewport: { width, height: HEIGHT } };
+      await inPage(t, browser, { service, options, pool: call }, async (page) => {
+        const missing = await page.locator('#feed').evaluate((feed) => {
+          feed.textContent = 'event 1234567, 151 ms, verified';
+          return feed.scrollWidth - feed.clientWidth;
+        });
+        t.equal(missing, 0, `${width} wide`);
+      });
+    }
+  });
+
   await t.test('at no width is a button of the account beyond its edge', async (t) => {
     await maker.fill(call, ONE);
     for (const width of [360, 390, 641, 768, 1081, 1280, 1439, 1440]) {

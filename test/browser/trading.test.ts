@@ -22,6 +22,32 @@ await withPage(async ({ browser, service, maker, put }) => {
     });
   });
 
+  await t.test('what is said of a quote goes when the form or the wallet changes', async (t) => {
+    await inPage(t, browser, { service, options, pool: put }, async (page) => {
+      await connect(page, 7);
+      for (const change of [() => fillIn(page, { 'quote-ask-size': '2' }), () => connect(page, 8)]) {
+        await fillIn(page, { 'quote-ask': '', 'quote-ask-size': '1' });
+        await page.click('#quote-do');
+        await until(page, '#quote-note', 'The ask needs a price');
+        await change();
+        t.equal(await page.textContent('#quote-note'), '');
+      }
+    });
+  });
+
+  await t.test('a size of 0 says what is missing, as a text that is no number does', async (t) => {
+    await inPage(t, browser, { service, options, pool: put }, async (page) => {
+      for (const size of ['0', '0.0', 'x', '']) {
+        await fillIn(page, { 'ticket-size': '1' });
+        await page.waitForFunction(
+          () => !document.querySelector('#ticket-note')?.textContent.startsWith('Enter a size'),
+        );
+        await fillIn(page, { 'ticket-size': size });
+        await until(page, '#ticket-note', 'Enter a size in contracts above 0.');
+      }
+    });
+  });
+
   await t.test('requests that are open show after a reload, and count down by the time of the server', async (t) => {
     await inPage(t, browser, { service, options, pool: put }, async (page) => {
       await maker.openRfq(put, 9n * ONE, Math.floor(Date.now() / 1000) + 593);
