@@ -32,6 +32,7 @@ export function followedBook(engine: Engine, sequencer: Sequencer): BookPort {
     quotedPools: () => engine.quotedPools(),
     providers: () => engine.providers(),
     touchedSince: (blockNumber) => engine.touchedSince(blockNumber),
+    goneSince: (blockNumber) => engine.goneSince(blockNumber),
   };
 }
 

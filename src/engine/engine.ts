@@ -2,7 +2,7 @@ import { assert } from './assert.js';
 import { ChainTrail, type TrailBlock } from './chain-trail.js';
 import type { ChainPosition, ChainRole, Command, Stamp } from './command.js';
 import type { EngineEvent } from './event.js';
-import type { LevelTotal, ListedOrder } from './order-book.js';
+import { type LevelTotal, type ListedOrder, NO_BLOCK } from './order-book.js';
 import { OrderStore } from './order-store.js';
 import { type DeployedPool, PoolRegistry } from './pool-registry.js';
 import * as query from './queries.js';
@@ -129,7 +129,7 @@ export class Engine {
       }
     };
     take(store.book.provider(provider) ?? []);
-    if (found.length < most) take(store.gone());
+    if (found.length < most) take(store.goneAfter(NO_BLOCK));
     return found;
   }
 
@@ -209,6 +209,11 @@ export class Engine {
    */
   touchedSince(blockNumber: number): Order[] {
     return this.#parts.store.touchedAfter(blockNumber);
+  }
+
+  /** Of these, the ones that are gone, in no particular order. */
+  goneSince(blockNumber: number): Order[] {
+    return this.#parts.store.goneAfter(blockNumber);
   }
 
   /** Engine time in milliseconds at which a quote, a pool or a request next expires; null when nothing is left to. */

@@ -104,9 +104,9 @@ export class OrderStore {
     return this.#byTouch.above(blockNumber).sort(compareAge);
   }
 
-  /** Orders that a reorg may bring back: of the last `reorgDepth` blocks, in no particular order. */
-  gone(): BookOrder[] {
-    return this.#byTouch.above(NO_BLOCK).filter(({ state }) => state === 'gone');
+  /** Orders that a reorg may bring back, and that settlement blocks after this one touched last; in no particular order. */
+  goneAfter(blockNumber: number): BookOrder[] {
+    return this.#byTouch.above(blockNumber).filter(({ state }) => state === 'gone');
   }
 
   /** Takes an order out of everything but the withdrawals. It keeps the size it had. */

@@ -20,7 +20,7 @@ import type {
   WithdrawQuotes,
 } from './command.js';
 import type { Cause, EngineEvent, QuoteRemoved } from './event.js';
-import { type BookOrder, compareAge, dueSecond, type ListedOrder } from './order-book.js';
+import { type BookOrder, compareAge, dueSecond, type ListedOrder, NO_BLOCK } from './order-book.js';
 import type { Hex, Order, Origin, Quote } from './quote.js';
 import type { RfqChange } from './rfq-store.js';
 import type { EngineParts } from './state-rows.js';
@@ -189,9 +189,11 @@ export class StateMachine {
   /** The provider's fill limit of the pool was reached. Gone quotes are hidden, too: a reorg may bring them back. */
   #withdrawAllIn(provider: Hex, poolAddress: Hex, cause: Cause): void {
     const { store } = this.#parts;
-    const own = [...(store.book.provider(provider) ?? []), ...store.gone()].filter(({ quote, isWithdrawn }) => {
-      return !isWithdrawn && quote.provider === provider && quote.pool.poolAddress === poolAddress;
-    });
+    const own = [...(store.book.provider(provider) ?? []), ...store.goneAfter(NO_BLOCK)].filter(
+      ({ quote, isWithdrawn }) => {
+        return !isWithdrawn && quote.provider === provider && quote.pool.poolAddress === poolAddress;
+      },
+    );
     for (const order of own.sort(compareAge)) this.#hide(order, 'FILL_LIMIT', cause);
   }
 

@@ -27,6 +27,8 @@ export interface BookPort {
   providers(): Iterable<Hex>;
   /** Live, invalid and gone orders that a settlement block above `blockNumber` touched. */
   touchedSince(blockNumber: number): readonly Order[];
+  /** Of these, the ones that are gone. */
+  goneSince(blockNumber: number): readonly Order[];
 }
 
 /** Commands handed over in one go before the event loop gets its turn. */

@@ -206,7 +206,7 @@ export class SettlementFollower {
     const { changes, trades, old, unknown, ignored } = this.#sort(reading);
     const touched = this.#touched([...changes, ...old], reading);
     const due = takeRoundRobin(new Map([...this.#waiting, ...touched]), this.parts.touchedSlice);
-    const orders = [...new Set([...due, ...this.#inDoubt])];
+    const orders = [...new Set([...due, ...this.#inDoubt, ...this.#goneAtEnd()])];
     const [states, times] = await Promise.all([this.#states.atEnd(range, orders), this.#blockTimes(changes)]);
     if (!reading.isProven) await this.parts.cursor.confirm(range);
 
@@ -241,6 +241,15 @@ export class SettlementFollower {
       for (const [order, log] of this.#touched([...changes, ...old], reading)) this.#waiting.set(order, log);
     }
     this.parts.window.accept(reading);
+  }
+
+  /**
+   * What became gone in the last block is asked about once more. A node may answer for a block with the state of the next
+   * one while it is mining that (measured with anvil), and no sweep asks about what is gone.
+   */
+  #goneAtEnd(): readonly Order[] {
+    const { position } = this;
+    return position === null ? [] : this.parts.book.goneSince(position.blockNumber - 1);
   }
 
   #touched(changes: readonly SettlementEvent[], { hints }: LogReading): Map<Order, ChainLog> {

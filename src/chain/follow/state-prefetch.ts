@@ -12,7 +12,7 @@ interface PrefetchedState {
 /**
  * The states of quotes that the wallet has sent to the stream, requested as soon as the settlement block is known with
  * whose state they would enter. The request runs beside that for the logs that show whether they have entered, which
- * saves one round trip. A quote's state at a block is the same whenever it is read.
+ * saves one round trip.
  */
 export class StatePrefetch {
   #block: Hex | null = null;

@@ -1,7 +1,9 @@
 import t, { type Test } from 'tap';
 import { maxUint256, toEventSelector } from 'viem';
 import { erc20Abi } from '../../../src/chain/contracts/abi.js';
+import type { Rpc } from '../../../src/chain/rpc/rpc-client.js';
 import type { EngineEvent } from '../../../src/engine/event.js';
+import type { Hex } from '../../../src/engine/quote.js';
 import { Market, ONE } from '../dev/market.js';
 import { Following, httpRpc } from '../following.js';
 import { MarketBook } from '../market-book.js';
@@ -310,3 +312,72 @@ t.test('a maker whose means change keeps nobody waiting until all of many quotes
     );
   });
 });
+
+/** A node that answers for a block with the state of the next one while it mines that, as anvil now and then does. */
+class HastyNode implements Rpc {
+  readonly #node = httpRpc([market.chain.rpcUrl]);
+  #asked: (() => void) | null = null;
+  #gate: Promise<unknown> = Promise.resolve();
+  #early: { readonly block: Hex; readonly next: Promise<Hex> } | null = null;
+
+  get turn(): number {
+    return this.#node.turn;
+  }
+
+  async request(args: { readonly method: string; readonly params?: unknown }): Promise<unknown> {
+    await this.#gate;
+    const [call, at] = (args.params ?? []) as [unknown, { readonly blockHash?: Hex } | undefined];
+    const early = this.#early;
+    if (early === null || args.method !== 'eth_call' || at?.blockHash !== early.block) return this.#node.request(args);
+    this.#asked?.();
+    const blockHash = await early.next;
+    return this.#node.request({ ...args, params: [call, { ...at, blockHash }] });
+  }
+
+  /** Mines a block by each; what is asked about the first is answered with the state after the second. */
+  async mixUp(first: () => Promise<unknown>, second: () => Promise<unknown>): Promise<void> {
+    let open = (): void => undefined;
+    this.#gate = new Promise<void>((resolve) => (open = resolve));
+    await first();
+    let answer: (block: Hex) => void = () => undefined;
+    const asked = new Promise<void>((resolve) => (this.#asked = resolve));
+    this.#early = { block: await head(), next: new Promise((resolve) => (answer = resolve)) };
+    open();
+    await asked;
+    await second();
+    answer(await head());
+    this.#early = null;
+  }
+}
+
+async function head(): Promise<Hex> {
+  return (await market.client.getBlock()).hash;
+}
+
+const undone = {
+  cancelled: (offer: SignedOffer) => market.cancel(offer.provider, offer.pool.poolAddress, [offer.quoteId]),
+  filled: (offer: SignedOffer) => market.fill(taker.address, offer, offer.size),
+};
+for (const [what, happen] of Object.entries(undone)) {
+  t.test(
+    `a quote is back that a hasty node showed as ${what} in the block before, and that block is undone`,
+    async (t) => {
+      const node = new HastyNode();
+      await MarketBook.isolated(market, { rpc: { settlement: node } }, async (book) => {
+        const offer = await market.sign(call);
+        await book.publish(offer);
+        const token = call.poolKey.base;
+        await node.mixUp(
+          () => market.approve(maker.address, token, router.address, maxUint256 - 1n),
+          () => happen(offer),
+        );
+        await book.upToDate();
+        t.equal(book.fillable(offer), 0n);
+        await market.reorg(1);
+        await book.upToDate();
+        t.strictSame([book.fillable(offer), book.reasonOf(offer)], [ONE, 0]);
+        t.strictSame(book.following.failures, []);
+      });
+    },
+  );
+}
