@@ -320,8 +320,8 @@ class HastyNode implements Rpc {
   #gate: Promise<unknown> = Promise.resolve();
   #early: { readonly block: Hex; readonly next: Promise<Hex> } | null = null;
 
-  get turn(): number {
-    return this.#node.turn;
+  get switches(): number {
+    return this.#node.switches;
   }
 
   async request(args: { readonly method: string; readonly params?: unknown }): Promise<unknown> {
