@@ -11,7 +11,7 @@ import type { Limits } from '../config/limits.js';
 import type { Clock, Random } from '../engine/ports.js';
 import { AnswerHeaders, refuse, unavailable } from '../http/responses.js';
 import { socketCalls } from '../http/socket-calls.js';
-import { createRouter, type RequestObserver, type Route, methodLabel, routePath } from '../http/router.js';
+import { createRouter, type RequestObserver, type Route, methodLabel, relaxedPath, routePath } from '../http/router.js';
 import type { ApiDocuments } from '../http/static-routes.js';
 import { measuredSockets } from '../metrics/instrument.js';
 import type { Metrics } from '../metrics/metrics.js';
@@ -97,7 +97,8 @@ export function createHttp(options: HttpWiringOptions): HttpWiring {
     const { path } = request;
     const answer = refusedBody(fault, request);
     const requestId = watch.idOf(request);
-    const route = paths.has(path) ? path : (routePath(paths, path) ?? 'other');
+    const known = [path, relaxedPath(path)].find((each) => paths.has(each));
+    const route = known ?? routePath(paths, path) ?? 'other';
     watch.answered({ requestId, method: methodLabel(request.method), path, route, status: answer.status, tookMs: 0 });
     return answerHeaders.addTo(request, answer, watch.nowMs(), requestId, []);
   }
@@ -127,7 +128,8 @@ function bodyLimits(routes: readonly Route[], limits: Limits): HttpWiring['bodyB
     if (route.needsKey && route.takesBatch === true) special.set(name, limits.batchBodyBytes);
     if (!route.needsKey && route.method === 'POST') special.set(name, limits.keylessBodyBytes);
   }
-  return (method, path) => special.get(`${method} ${path}`) ?? limits.bodyBytes;
+  return (method, path) =>
+    special.get(`${method} ${path}`) ?? special.get(`${method} ${relaxedPath(path)}`) ?? limits.bodyBytes;
 }
 
 /**

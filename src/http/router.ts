@@ -113,6 +113,14 @@ export function routePath(templates: Iterable<string>, path: string): string | u
   return undefined;
 }
 
+/**
+ * The path that is tried where no route has the one of a request. Clients of the public container may end a path with a
+ * slash and write it in any letter case. Parameters have a letter case of their own, so it is no path of theirs.
+ */
+export function relaxedPath(path: string): string {
+  return path.toLowerCase().replace(/\/$/, '');
+}
+
 /** One table of routes: finds the handler, checks the key, and adds what every answer carries. */
 export function createRouter(routes: readonly Route[], options: RouterOptions): Router {
   const { replica } = options;
@@ -128,9 +136,10 @@ export function createRouter(routes: readonly Route[], options: RouterOptions): 
   /** Decides by the head alone: the answer, or the handler that gives it once the body is there. */
   function admit(answering: Answering): NetResponse | NetHandler {
     const { request } = answering;
-    const path = byPath.has(request.path) ? request.path : routePath(withParameters, request.path);
-    const methods = path === undefined ? undefined : byPath.get(path);
-    if (path === undefined || methods === undefined) return refuse(request, 'unknown_path', 'Not found');
+    const { path: asked } = request;
+    const path = byPath.has(asked) ? asked : (routePath(withParameters, asked) ?? relaxedPath(asked));
+    const methods = byPath.get(path);
+    if (methods === undefined) return refuse(request, 'unknown_path', 'Not found');
     answering.route = path;
     if (request.method === 'OPTIONS') return preflight(methods);
     const route = methods.get(request.method);

@@ -144,6 +144,7 @@ await t.test('the body of a batch may be larger than others', async (t) => {
     t.equal(status, 400, `${path}: ${most} bytes are read`);
     t.equal((await rest.post(path, ' '.repeat(most + 1))).status, 413, `${path}: one more is not`);
   }
+  t.equal((await rest.post('/Quotes/', ' '.repeat(limits.batchBodyBytes))).status, 400, 'and so by another spelling');
   const others = running.service.routes.filter(({ path, method }) => method !== 'POST' && path === '/orderbook/quotes');
   for (const method of ['PATCH', 'DELETE'] as const) {
     t.ok(others.some((route) => route.method === method));

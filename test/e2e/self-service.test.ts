@@ -50,7 +50,7 @@ await t.test('a service hands out no keys unless selfService is on, and reads no
 
 await t.test('bodies of callers without a key are small', async (t) => {
   const rest = new RestClient(httpUrl, null);
-  for (const path of ['/auth/keys/nonce', '/auth/keys']) {
+  for (const path of ['/auth/keys/nonce', '/auth/keys', '/Auth/Keys/']) {
     const from = { 'x-forwarded-for': '203.0.113.7' };
     t.equal((await rest.post(path, ' '.repeat(limits.keylessBodyBytes), from)).status, 400, path);
     t.equal((await rest.post(path, ' '.repeat(limits.keylessBodyBytes + 1), from)).status, 413, path);

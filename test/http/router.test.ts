@@ -55,6 +55,20 @@ t.test('a path may have parameters, and its route goes by the name of the whole'
   t.match(await router(requestOf('POST', '/both/7/parts')), { status: 405 });
 });
 
+t.test('a path may end with one slash and be in any letter case, unless it has parameters', async (t) => {
+  heard.length = 0;
+  for (const path of ['/both/', '/BOTH', '/Both/'])
+    t.match(await router(requestOf('GET', path)), { status: 200 }, path);
+  t.match(routing.refuseHead(requestOf('PUT', '/Both/')), { status: 405 });
+  t.match(await router(requestOf('OPTIONS', '/both/')), { status: 204 });
+  for (const path of ['/both//', '//both', '/both/7/parts/', '/both/7/PARTS'])
+    t.match(await router(requestOf('GET', path)), { status: 404 }, path);
+  t.strictSame(heard, [
+    ...[200, 200, 200, 405, 204].map((status) => ['/both', status]),
+    ...Array.from({ length: 4 }, () => ['other', 404]),
+  ]);
+});
+
 t.test('a page on another origin may send every header that the service reads of it', async (t) => {
   const { status, headers } = await router(requestOf('OPTIONS', '/both'));
   t.equal(status, 204);
