@@ -3,6 +3,7 @@ import { ivQuery, listStrikes, spotQuery, strikesCheck } from '../wire/oracles.j
 import type { OraclePrice, VolatilityAnswer } from '../wire/answers.js';
 import { formatDecimal, parseDecimal } from '../wire/primitives.js';
 import { NoQuery } from '../wire/options.js';
+import { compile } from '../wire/validation.js';
 import { withQuery } from './checked-input.js';
 import { BAD_EXPIRATION, chainUnreachable, json, refuse } from './responses.js';
 import type { Route } from './router.js';
@@ -64,7 +65,14 @@ export function oracleRoutes({ oracles, symbols, vaultBases, nowSeconds, limits 
   });
 
   const bases = [...vaultBases.keys()];
-  const volatilities = withQuery(ivQuery(bases), { limits }, async (request, _, query) => {
+  const byName = compile(ivQuery(bases), limits.schemaErrors);
+  const byEither = compile(ivQuery([...bases, ...vaultBases.values()]), limits.schemaErrors);
+  /** Takes a token's symbol, too, and refuses in the words of the container, which knows the vaults' names alone. */
+  const ivCheck: typeof byName = (value) => {
+    const read = byEither(value);
+    return read.ok ? read : byName(value);
+  };
+  const volatilities = withQuery(ivCheck, { limits }, async (request, _, query) => {
     const { market, expiration, spotPrice } = query;
     const now = nowSeconds();
     if (now === null) return chainUnreachable(request);

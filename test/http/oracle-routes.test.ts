@@ -158,6 +158,7 @@ t.test('volatilities are those of the strikes around the price, rounded to two d
   t.equal(items.at(-1)?.strike, 3600);
   t.strictSame(oracles.asked, [['WETH'], ['WETH', 1800n * ONE, items.length, 3 * DAY - 4 * 3600]]);
   t.match(await get('/oracles/iv?market=wstETH&expiration=27NOV26'), [200, [{ strike: 1 }]], "a vault's spelling");
+  t.match(await get('/oracles/iv?market=WSTETH&expiration=27NOV26'), [200, [{ strike: 1 }]], "the token's own");
   t.match(await get('/oracles/iv?market=WETH&expiration=27NOV26&spotPrice=1'), [200, [{ strike: 0.5 }]]);
 });
 

@@ -42,7 +42,9 @@ export function pairOfVault(name: string, symbols: readonly string[]): VaultPair
   return null;
 }
 
-/** The base tokens that have a vault: their symbols, by the name that the vaults have for them, in any letter case. */
+/**
+ * The base tokens that have a vault: the symbol of each, by the name that the vaults have for it, in any letter case.
+ */
 export function basesOfVaults(
   vaults: readonly VaultProfile[],
   symbols: readonly string[],
@@ -53,9 +55,7 @@ export function basesOfVaults(
     if (written === undefined) continue;
     const base = prefix === 'SV' && written === 'ETH' ? 'testWETH' : written;
     const symbol = symbolOf(base, symbols);
-    if (symbol === undefined) continue;
-    bases.set(symbol, symbol);
-    bases.set(base, symbol);
+    if (symbol !== undefined) bases.set(base, symbol);
   }
   return bases;
 }

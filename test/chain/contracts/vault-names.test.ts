@@ -1,6 +1,6 @@
 import t from 'tap';
 import { arbitrum, arbitrumGoerli } from '../../../src/chain/contracts/deployments.js';
-import { findVault, pairOfVault } from '../../../src/chain/contracts/vault-names.js';
+import { basesOfVaults, findVault, pairOfVault } from '../../../src/chain/contracts/vault-names.js';
 
 t.test('vaults are found by the names that each deployment gives them', async (t) => {
   const nameOf = (profile: typeof arbitrum, base: string, quote: string, type: 'C' | 'P') =>
@@ -20,6 +20,17 @@ t.test('a vault is found by tokens that its name writes in another letter case',
   t.strictSame(pairOfVault(vault.name, ['USDC', 'WSTETH']), { base: 'WSTETH', quote: 'USDC', type: 'C' });
   t.equal(findVault([vault], { base: 'WSTETH', quote: 'USDC', type: 'C' }), vault);
   t.equal(findVault([vault], { base: 'WSTETH', quote: 'USDC', type: 'P' }), undefined);
+});
+
+t.test('base tokens go by the names that the vaults have for them', async (t) => {
+  const bases = (profile: typeof arbitrum) =>
+    basesOfVaults(
+      profile.vaults,
+      profile.tokens.map(({ symbol }) => symbol),
+    );
+  t.equal(bases(arbitrum).get('wstETH'), 'WSTETH');
+  t.notOk(bases(arbitrum).has('WSTETH'));
+  t.equal(bases(arbitrumGoerli).get('testWETH'), 'testWETH');
 });
 
 t.test('the name of each vault of the deployments tells the option that finds it', async (t) => {
