@@ -2,6 +2,9 @@ import type { FollowedTickers, Pool, PoolKey, Rest, RfqEvent } from 'quotebook/c
 import { drawn } from './amounts.js';
 import { nameOf, premiumOf, premiumText, premiumToken, priceDigits } from './option.js';
 
+/** Stands for the dollar, as it does for the server. */
+const DOLLAR = 'USDC';
+
 /** Less than this has no digits of its own. */
 const LEAST_DOLLARS = 0.0001;
 
@@ -45,13 +48,14 @@ export class Market {
     this.#valued.clear();
     for (const ticker of tickers) {
       this.#valued.set(ticker.poolAddress, ticker);
-      const { mark, usdValue, spot } = ticker.valuation;
+      const { spot } = ticker.valuation;
       const pool = this.pool(ticker.poolAddress);
-      if (mark === null || usdValue === null || spot === null || pool === undefined || BigInt(mark) === 0n) continue;
-      const rate = usdValue / drawn(premiumOf(pool, BigInt(mark), 'ask'));
+      if (spot === null || pool === undefined) continue;
       const quotesPerBase = drawn(BigInt(spot));
-      this.#usdRates.set(pool.base, pool.type === 'C' ? rate : rate * quotesPerBase);
-      this.#usdRates.set(pool.quote, pool.type === 'P' ? rate : rate / quotesPerBase);
+      const rate = dollarsOfQuoteToken(pool, ticker.valuation, quotesPerBase);
+      if (rate === null) continue;
+      this.#usdRates.set(pool.base, rate * quotesPerBase);
+      this.#usdRates.set(pool.quote, rate);
     }
     return this.#usdRates.size > knownBefore;
   }
@@ -160,6 +164,18 @@ export class Market {
   filledIn24Hours({ poolAddress }: Pool): bigint {
     return BigInt(this.tickers?.of(poolAddress)?.filledSize24h ?? 0);
   }
+}
+
+/** Null: not known. The server says it of other tokens by the value of an option that has a mark. */
+function dollarsOfQuoteToken(
+  pool: Pool,
+  { mark, usdValue }: ValuedTicker['valuation'],
+  quotesPerBase: number,
+): number | null {
+  if (pool.quote === DOLLAR) return 1;
+  if (mark === null || usdValue === null || BigInt(mark) === 0n) return null;
+  const rate = usdValue / drawn(premiumOf(pool, BigInt(mark), 'ask'));
+  return pool.type === 'P' ? rate : rate / quotesPerBase;
 }
 
 /** With cents below 1,000 dollars, and with enough digits below one. An amount that is there never looks like nothing. */

@@ -82,17 +82,19 @@ await withPage(async ({ browser, service, maker, put }) => {
     });
   });
 
+  await t.test('prices have their value in dollars where no option has a mark', async (t) => {
+    await open(t, async (page) => {
+      await reloadWithout(page, { mark: null, usdValue: null });
+      await until(page, '#chain-note', 'testWETH at');
+      await until(page, '#ladder-rows', '0.02500');
+      await until(page, '#ladder-rows', '$45.00');
+      await until(page, '#tape-rows', '32.00 $32.00');
+    });
+  });
+
   await t.test('without a price of the token nothing stands in the place of dollars', async (t) => {
     await open(t, async (page) => {
-      await page.route(/\/tickers\?.*valuation/, async (route) => {
-        const response = await route.fetch();
-        const { tickers, ...rest } = (await response.json()) as { tickers: { valuation: object }[] };
-        const unknown = tickers.map((each) => ({ ...each, valuation: { ...each.valuation, usdValue: null } }));
-        await route.fulfill({ response, json: { ...rest, tickers: unknown } });
-      });
-      await page.reload();
-      await page.waitForSelector('#pool[aria-busy=false]');
-      await until(page, '#chain-note', 'testWETH at');
+      await reloadWithout(page, { spot: null, mark: null, usdValue: null });
       await connect(page, TAKER);
       await page.click('#rfq-ask');
       await until(page, '#offers-rows', '0.02500');
@@ -108,6 +110,22 @@ await withPage(async ({ browser, service, maker, put }) => {
     });
   });
 });
+
+/** Reads the page anew, with these in place of what the server estimates of each pool. */
+async function reloadWithout(page: Page, unknown: Readonly<Record<string, null>>): Promise<void> {
+  let answered = (): void => undefined;
+  const estimated = new Promise<void>((resolve) => (answered = resolve));
+  await page.route(/\/tickers\?.*valuation/, async (route) => {
+    const response = await route.fetch();
+    const { tickers, ...rest } = (await response.json()) as { tickers: { valuation: object }[] };
+    const changed = tickers.map((each) => ({ ...each, valuation: { ...each.valuation, ...unknown } }));
+    await route.fulfill({ response, json: { ...rest, tickers: changed } });
+    answered();
+  });
+  await page.reload();
+  await page.waitForSelector('#pool[aria-busy=false]');
+  await estimated;
+}
 
 /** Tokens per contract. */
 async function markOf(page: Page, apiKey: string, pool: Hex): Promise<number> {
