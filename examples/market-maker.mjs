@@ -11,7 +11,7 @@ import { OrderbookClient } from 'quotebook/client';
 import { QuoteManager, Trader } from 'quotebook/client/trading';
 
 const words = process.argv.slice(2);
-const [readyFile = 'data/ready.json', poolNumber = '0', fairPrice = '0.05', wantedSize = '2', wantedRfqSize] = words;
+const [readyFile = 'data/ready.json', poolNumber = '0', fairPrice = '0.12', wantedSize = '2', wantedRfqSize] = words;
 // Defaults for a free key (docs/reference/limits.md). 2 * 86,400 s / 300 s = 576 renewals a day. A quote in a request of its own
 // costs 33,900 gas, so 50,000,000 gas a day pay for 1,474 quotes; 1,400 is below both quotas.
 const [lifeSeconds, quotesPerDay] = [words[5] ?? '300', words[6] ?? '1400'].map(Number);

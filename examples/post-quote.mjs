@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { parseEther, parseSignature } from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';
 
-const [readyFile = 'data/ready.json', price = '0.05', size = '1'] = process.argv.slice(2);
+const [readyFile = 'data/ready.json', price = '0.12', size = '1'] = process.argv.slice(2);
 const ready = JSON.parse(readFileSync(readyFile, 'utf8'));
 // A cluster's file has several gateways: any of them will do.
 const { httpUrl, apiKey, chainId, accounts, pools } = { ...ready, ...ready.gateways?.[0] };

@@ -9,7 +9,7 @@ import { OrderbookClient } from 'quotebook/client';
 /** How long the service has to read the transaction from the chain. */
 const PATIENCE_MS = 30_000;
 
-const [readyFile = 'data/ready.json', price = '0.05', size = '1'] = process.argv.slice(2);
+const [readyFile = 'data/ready.json', price = '0.12', size = '1'] = process.argv.slice(2);
 const ready = JSON.parse(readFileSync(readyFile, 'utf8'));
 // A cluster's file has several gateways: any of them will do.
 const { httpUrl, apiKey, rpcUrl, chainId, accounts, pools, contracts } = { ...ready, ...ready.gateways?.[0] };

@@ -86,7 +86,7 @@ def test_the_programs_of_the_how_to_guide_run_as_they_are_printed(service: Servi
         quote_id = re.match(r"created (0x[0-9a-f]{64})\n", printed)
         assert quote_id is not None, printed
         assert re.fullmatch(rf"\d+ POST_QUOTE {quote_id[1]} .*\n", next_line(following))
-        assert re.fullmatch(r"best ask 0\.05\d* for [\d.]+ contracts\n", next_line(following))
+        assert re.fullmatch(r"best ask 0\.08\d* for [\d.]+ contracts\n", next_line(following))
         following.send_signal(signal.SIGINT)
         following.wait(SOON)
     finally:
