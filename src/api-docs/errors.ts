@@ -387,7 +387,7 @@ export const httpErrors: Readonly<Record<number, readonly ErrorDoc<HttpErrorCode
     {
       message: 'Too many are in force',
       code: 'too_many_protections',
-      when: 'POST /authorizations: `authorizationsPerProvider`, `authorizationsPerKey`, `authorizationsKept`; POST /fill_limits: `fillLimitsPerProvider`, `fillLimitsKept`.',
+      when: 'POST /authorizations: `authorizationsPerProvider`, `authorizationsPerKey`, `authorizationsKept`; POST /fill_limits: `fillLimitsPerProvider`, `fillLimitsPerKey`, `fillLimitsKept`.',
     },
     {
       message: 'Too many requests of this key are live',
@@ -407,7 +407,7 @@ export const httpErrors: Readonly<Record<number, readonly ErrorDoc<HttpErrorCode
     {
       message: 'RATELIMITED',
       code: 'rate_limited',
-      when: `Over a quota of the key, or too many unknown keys from this address. ${again}`,
+      when: `Over a quota of the key, or too many unknown keys of this address, sign-ins or nonces (\`noncesPerKey\`, \`noncesPerProvider\`, \`noncesKept\`). ${again}`,
     },
     {
       message: 'The wallet {address} has spent what it may in a day',

@@ -21,6 +21,7 @@ import { StoppableClock } from '../system/stoppable-clock.js';
 import { openFollowedChains, watchHeads } from './chain-wiring.js';
 import { openIntake, openSignatures } from './publishing-wiring.js';
 import { openAccountQueries, openOptionServices, readsForClients } from './options-wiring.js';
+import { noncesOfKeys } from '../protection/provider-consent.js';
 import { QuoteProtection } from '../protection/quote-protection.js';
 import { quotePublishing } from './quote-publishing.js';
 import { quoteWithdrawals } from '../protection/quote-withdrawals.js';
@@ -101,8 +102,9 @@ export async function openLocalCore(
   const measured = measuredPublishing(publisher, clock, metrics);
   const publishing = options.traces?.publishing(measured) ?? measured;
   const { chainId } = options.profile.settlement;
-  const withdrawals = quoteWithdrawals({ engine, sequencer, signatures, chainId, nowSeconds, limits });
-  const protections = new QuoteProtection({ engine, sequencer, signatures, clock, chainId, nowSeconds, limits });
+  const consents = { engine, sequencer, signatures, chainId, nowSeconds, limits, nonces: noncesOfKeys(limits) };
+  const withdrawals = quoteWithdrawals(consents);
+  const protections = new QuoteProtection({ ...consents, clock });
   let expiry: ExpiryTimer | null = null;
   let watches: ReturnType<typeof watchHeads> = [];
   return {

@@ -1,5 +1,6 @@
 import type { Clock } from '../engine/ports.js';
 import type { Hex } from '../engine/quote.js';
+import { CountedByKey } from '../system/counted-by-key.js';
 import type { SignedOutSession } from './key-file.js';
 import type { KeyStore } from './key-store.js';
 import type { AddedSelfKey, SelfKeyLimits, SelfKeyRecord, SelfKeyUse } from './self-keys.js';
@@ -35,16 +36,27 @@ export interface ProofStoreLimits extends SelfKeyLimits {
   /** Addresses that one key may have proven. */
   readonly provenPerKey: number;
   readonly nonceMs: number;
-  /** Sign-ins within the life of a nonce: of all keys, of one key, and of one address. */
+  /**
+   * Sign-ins within the life of a nonce: of all keys, of one key, and of one address. Beyond those of all keys the oldest
+   * of the key with most gives way.
+   */
   readonly signIns: number;
   readonly signInsPerKey: number;
   readonly signInsPerAddress: number;
-  /** Sessions that have neither expired nor been signed out: of all keys, and of one key. */
+  /**
+   * Sessions that have neither expired nor been signed out: of all keys, and of one key. Beyond those of all keys the
+   * oldest of the key with most is no longer counted.
+   */
   readonly sessions: number;
   readonly sessionsPerKey: number;
   /** Sessions that were signed out and have not expired: of all keys, and of one key. */
   readonly signedOut: number;
   readonly signedOutPerKey: number;
+}
+
+interface SpentUse extends NonceUse {
+  /** Monotonic milliseconds. */
+  readonly untilMs: number;
 }
 
 /**
@@ -62,21 +74,25 @@ export class LocalProofStore implements ProofStore {
    * By id, in the order of their expiry: a nonce counts for a whole life from the moment when it is spent. `untilMs` is
    * monotonic, so that a step of the wall clock does not change how long it counts.
    */
-  readonly #spent = new Map<string, NonceUse & { readonly untilMs: number }>();
-  /** Of those: how many each key and each address has spent. */
-  readonly #counts = new Map<string, number>();
+  readonly #spent = new Map<string, SpentUse>();
+  /** Of those: the ids of each key, and of each address. */
+  readonly #ofKey: CountedByKey<string>;
+  readonly #ofAddress: CountedByKey<string>;
+  /** By key: the latest of its spent ones that gave way. The key's nonces up to its issue are rejected, so none counts twice. */
+  readonly #evicted = new Map<string, SpentUse>();
   /** Spent ones that counted for long enough, and hold by a wall clock that was set back: at most `signIns` of them. */
   readonly #outlived = new Map<string, NonceUse>();
-  /** By id: sessions that began here, at most `sessions` of them. */
-  readonly #sessions = new Map<string, { readonly keyId: string; readonly expiresAtMs: number }>();
-  /** Their ids, by key. */
-  readonly #sessionsOf = new Map<string, Set<string>>();
+  /** Ids of sessions that began here. */
+  readonly #sessions: CountedByKey<string>;
 
   constructor(keys: Keys, clock: Clock, limits: ProofStoreLimits) {
     this.#keys = keys;
     this.#clock = clock;
     this.#limits = limits;
     this.#startedAtMs = clock.wallMs();
+    this.#ofKey = new CountedByKey({ perKey: limits.signInsPerKey, inAll: limits.signIns });
+    this.#ofAddress = new CountedByKey({ perKey: limits.signInsPerAddress, inAll: Infinity });
+    this.#sessions = new CountedByKey({ perKey: limits.sessionsPerKey, inAll: limits.sessions });
   }
 
   spend(use: NonceUse): Promise<SpendResult> {
@@ -89,7 +105,7 @@ export class LocalProofStore implements ProofStore {
 
   async signOut(session: SignedOutSession): Promise<'SIGNED_OUT' | 'TOO_MANY'> {
     const result = await this.#keys.signOut(session, this.#limits);
-    if (result === 'SIGNED_OUT') this.#endSession(session.id);
+    if (result === 'SIGNED_OUT') this.#sessions.delete(session.id);
     return result;
   }
 
@@ -103,22 +119,35 @@ export class LocalProofStore implements ProofStore {
   }
 
   #spend(use: NonceUse): SpendResult {
-    const { nonceMs, signIns, signInsPerKey, signInsPerAddress } = this.#limits;
+    const { nonceMs } = this.#limits;
     const nowMs = this.#clock.wallMs();
     const spentAtMs = this.#clock.monotonicMs();
     this.#forget(spentAtMs, nowMs);
-    if (this.#isOfEarlierProcess(use, nowMs) || this.#spent.has(use.id) || this.#outlived.has(use.id)) {
-      return 'REJECTED';
-    }
-    const isFull =
-      this.#spent.size >= signIns ||
-      (this.#counts.get(use.keyId) ?? 0) >= signInsPerKey ||
-      (this.#counts.get(use.address) ?? 0) >= signInsPerAddress;
-    if (isFull || (use.session !== undefined && !this.#hasRoom(use.keyId, nowMs))) return { retryAfterMs: nonceMs };
-    if (use.session !== undefined) this.#begin(use.keyId, use.session);
-    this.#spent.set(use.id, { ...use, untilMs: spentAtMs + nonceMs });
-    this.#count(use, 1);
+    const isSpent = this.#spent.has(use.id) || this.#outlived.has(use.id);
+    const evictedTo = this.#evicted.get(use.keyId)?.issuedAtMs ?? -Infinity;
+    if (isSpent || use.issuedAtMs <= evictedTo || this.#isOfEarlierProcess(use, nowMs)) return 'REJECTED';
+    const { keyId, address, session } = use;
+    const hasRoom =
+      this.#ofKey.hasRoom(keyId, spentAtMs) &&
+      this.#ofAddress.hasRoom(address, spentAtMs) &&
+      (session === undefined || this.#sessions.hasRoom(keyId, nowMs));
+    if (!hasRoom) return { retryAfterMs: nonceMs };
+    if (session !== undefined) this.#sessions.add(keyId, session.id, session.expiresAtMs);
+    const untilMs = spentAtMs + nonceMs;
+    this.#spent.set(use.id, { ...use, untilMs });
+    this.#ofAddress.add(address, use.id, untilMs);
+    const evicted = this.#ofKey.add(keyId, use.id, untilMs);
+    if (evicted !== null) this.#evict(evicted);
     return 'SPENT';
+  }
+
+  #evict(id: string): void {
+    const use = this.#spent.get(id);
+    if (use === undefined) return;
+    this.#spent.delete(id);
+    this.#ofAddress.delete(id);
+    const known = this.#evicted.get(use.keyId)?.issuedAtMs ?? -Infinity;
+    this.#evicted.set(use.keyId, { ...use, issuedAtMs: Math.max(use.issuedAtMs, known) });
   }
 
   #isOfEarlierProcess({ issuedAtMs }: NonceUse, nowMs: number): boolean {
@@ -127,50 +156,18 @@ export class LocalProofStore implements ProofStore {
     return nowMs >= this.#startedAtMs || issuedAtMs >= this.#startedAtMs - this.#limits.nonceMs;
   }
 
-  /** Whether the key may have one session more. Looks for expired ones only when there seem to be too many. */
-  #hasRoom(keyId: string, nowMs: number): boolean {
-    const { sessions, sessionsPerKey } = this.#limits;
-    const isFull = (): boolean =>
-      this.#sessions.size >= sessions || (this.#sessionsOf.get(keyId)?.size ?? 0) >= sessionsPerKey;
-    if (!isFull()) return true;
-    const looked = this.#sessions.size >= sessions ? this.#sessions.keys() : (this.#sessionsOf.get(keyId) ?? []);
-    for (const id of [...looked]) {
-      const session = this.#sessions.get(id);
-      if (session !== undefined && session.expiresAtMs <= nowMs) this.#endSession(id);
-    }
-    return !isFull();
-  }
-
-  #begin(keyId: string, { id, expiresAtMs }: NonNullable<NonceUse['session']>): void {
-    this.#sessions.set(id, { keyId, expiresAtMs });
-    this.#sessionsOf.set(keyId, (this.#sessionsOf.get(keyId) ?? new Set()).add(id));
-  }
-
-  #endSession(id: string): void {
-    const keyId = this.#sessions.get(id)?.keyId;
-    if (keyId === undefined) return;
-    this.#sessions.delete(id);
-    const ofKey = this.#sessionsOf.get(keyId);
-    ofKey?.delete(id);
-    if (ofKey?.size === 0) this.#sessionsOf.delete(keyId);
-  }
-
   #forget(monotonicMs: number, wallMs: number): void {
     const holds = ({ issuedAtMs }: NonceUse): boolean => wallMs < issuedAtMs + this.#limits.nonceMs;
     for (const [id, use] of this.#outlived) if (!holds(use)) this.#outlived.delete(id);
+    for (const [keyId, use] of this.#evicted) {
+      if (use.untilMs <= monotonicMs && !holds(use)) this.#evicted.delete(keyId);
+    }
     for (const [id, use] of this.#spent) {
       if (use.untilMs > monotonicMs) return;
       this.#spent.delete(id);
-      this.#count(use, -1);
+      this.#ofKey.delete(id);
+      this.#ofAddress.delete(id);
       if (holds(use) && this.#outlived.size < this.#limits.signIns) this.#outlived.set(id, use);
-    }
-  }
-
-  #count({ keyId, address }: NonceUse, by: number): void {
-    for (const owner of [keyId, address]) {
-      const count = (this.#counts.get(owner) ?? 0) + by;
-      if (count > 0) this.#counts.set(owner, count);
-      else this.#counts.delete(owner);
     }
   }
 }

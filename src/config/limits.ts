@@ -37,8 +37,9 @@ export const limits = {
   withdrawalsPerRequest: 500,
   /** How far ahead the deadline of a signed withdrawal may be: so long its nonce is kept. */
   signedAheadSeconds: 3_600,
-  /** Nonces that are kept of one provider, and of all: 150 bytes each. */
+  /** Nonces that are kept of one provider, of what one key asked for, and of all: 350 bytes each. */
   noncesPerProvider: 4_000,
+  noncesPerKey: 8_000,
   noncesKept: 200_000,
   /** How far ahead the authorisation of a key may end: 90 days. */
   authorizationSeconds: 90 * 86_400,
@@ -50,8 +51,9 @@ export const limits = {
   timerMinSeconds: 2,
   timerMaxSeconds: 3_600,
   timerGraceMs: 30_000,
-  /** Pools in which one provider, and all, limit what may be filled: up to 10 KB each. */
+  /** Fill limits in force: of one provider, set with one key, and in all: up to 10 KB each. */
   fillLimitsPerProvider: 200,
+  fillLimitsPerKey: 400,
   fillLimitsKept: 5_000,
   /** The longest time within which fills are counted. */
   fillWindowSeconds: 3_600,

@@ -107,6 +107,11 @@ export class Engine {
     return { ofProvider: withdrawals.noncesOf(provider), total: withdrawals.nonceCount };
   }
 
+  /** Of the nonces that are kept of a provider, or of all (null), Unix seconds; Infinity: there are none. */
+  nearestNonceDeadline(provider: Hex | null): number {
+    return this.#parts.store.withdrawals.nearestDeadline(provider);
+  }
+
   /** Authorisations of keys by providers, with their timers, and fill limits. */
   get protections(): Pick<
     Protections,

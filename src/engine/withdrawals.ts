@@ -101,6 +101,14 @@ export class Withdrawals {
     return this.#nonces.get(provider)?.size ?? 0;
   }
 
+  /** Of the nonces of a provider, or of all (null); Infinity: there are none. */
+  nearestDeadline(provider: Hex | null): number {
+    if (provider === null) return this.#byDeadline.lowest ?? Infinity;
+    let nearest = Infinity;
+    for (const { deadline } of this.#nonces.get(provider)?.values() ?? []) nearest = Math.min(nearest, deadline);
+    return nearest;
+  }
+
   *nonces(): Generator<SpentNonce> {
     for (const ofProvider of this.#nonces.values()) yield* ofProvider.values();
   }

@@ -134,7 +134,7 @@ function revoking(parts: ProtectionRouteParts): RouteHandler<Caller> {
       const consent = consentOf(body, caller, takers);
       // Without the provider's consent a key may give up its own authorisation only.
       if (consent === null && keyId !== caller.id) return { type: 'NOT_AUTHORIZED' };
-      return protections.ask({ type: 'REVOKE', provider, keyId, consent });
+      return protections.ask({ type: 'REVOKE', provider, keyId, askedBy: caller.id, consent });
     },
     (_, caller) => authorizationsJson(state, caller),
   );

@@ -68,7 +68,7 @@ export function withdrawalRoutes(
       if (partly !== null) return partly;
       const consent = consentOf(body, caller, listing.takers);
       const quoteIds = 'all' in body ? { ofPool: lowerOrNull(body.poolAddress) } : body.quoteIds.map(lower);
-      const result = await carryOut({ provider: lower(body.provider), quoteIds, consent });
+      const result = await carryOut({ provider: lower(body.provider), askedBy: caller.id, quoteIds, consent });
       return result.type === 'DONE' ? json(JSON.stringify(render(result))) : refused(request, caller, result);
     });
   }

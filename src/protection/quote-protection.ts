@@ -1,18 +1,31 @@
 import type { QuoteSignature } from '../auth/quote-signature.js';
 import { ProviderDigest } from '../auth/provider-signature.js';
-import type { Command, FillBounds, SignedNonce, TimerKind } from '../engine/command.js';
+import type { Command, FillBounds, SetFillLimit, SignedNonce, TimerKind } from '../engine/command.js';
 import type { Engine } from '../engine/engine.js';
 import type { CancelTimer, Clock } from '../engine/ports.js';
 import type { Hex } from '../engine/quote.js';
 import type { Sequencer } from '../engine/sequencer.js';
+import { CountedByKey } from '../system/counted-by-key.js';
 import { TurnBudget } from '../system/turn-budget.js';
-import { type Consent, type ConsentRefusal, consentRefusal, signedNonce } from './provider-consent.js';
+import {
+  type Consent,
+  type ConsentRefusal,
+  consentRefusal,
+  countNonce,
+  type NoncesOfKeys,
+  signedNonce,
+} from './provider-consent.js';
 
 /** A key's request on behalf of a provider. Addresses in lower case. `keyId`: the calling key's, unless stated below. */
 export type ProtectionRequest = { readonly provider: Hex; readonly keyId: string } & (
   | { readonly type: 'AUTHORIZE'; readonly consent: Consent }
   /** `keyId`: of the key to revoke. It is the calling key's if `consent` is null. */
-  | { readonly type: 'REVOKE'; readonly consent: Consent }
+  | {
+      readonly type: 'REVOKE';
+      readonly consent: Consent;
+      /** Id of the calling key; absent: an older gateway's request. */
+      readonly askedBy?: string;
+    }
   /** Sets the timer, and has it start again. */
   | { readonly type: 'TIMER'; readonly kind: TimerKind; readonly seconds: number }
   | {
@@ -36,9 +49,13 @@ export interface QuoteProtections {
 }
 
 export interface QuoteProtectionParts {
-  readonly engine: Pick<Engine, 'protections' | 'notWithdrawnOf' | 'isSpent' | 'spentNonces' | 'pool'>;
+  readonly engine: Pick<
+    Engine,
+    'protections' | 'notWithdrawnOf' | 'isSpent' | 'spentNonces' | 'nearestNonceDeadline' | 'pool'
+  >;
   readonly sequencer: Pick<Sequencer, 'submit' | 'whenDurable' | 'afterCommit'>;
   readonly signatures: Pick<QuoteSignature, 'signer'>;
+  readonly nonces: NoncesOfKeys;
   readonly clock: Pick<Clock, 'monotonicMs' | 'after'>;
   /** The settlement chain's. */
   readonly chainId: number;
@@ -56,6 +73,7 @@ export interface QuoteProtectionParts {
     readonly timerMaxSeconds: number;
     readonly timerGraceMs: number;
     readonly fillLimitsPerProvider: number;
+    readonly fillLimitsPerKey: number;
     readonly fillLimitsKept: number;
     readonly fillWindowSeconds: number;
     readonly withdrawalsPerRequest: number;
@@ -87,12 +105,16 @@ export class QuoteProtection implements QuoteProtections {
   readonly #parts: QuoteProtectionParts;
   readonly #digests: ProviderDigest;
   readonly #timers = new Map<string, RunningTimer>();
+  /** Fill limits in force, by the key that set them first. */
+  readonly #fillLimits: CountedByKey<string>;
   readonly #turns: TurnBudget;
   #isStopped = false;
 
   constructor(parts: QuoteProtectionParts) {
     this.#parts = parts;
     this.#digests = new ProviderDigest(parts.chainId);
+    const { fillLimitsPerKey, fillLimitsKept } = parts.limits;
+    this.#fillLimits = new CountedByKey({ perKey: fillLimitsPerKey, inAll: fillLimitsKept });
     this.#turns = new TurnBudget(parts.clock, TIMERS_PER_TURN);
   }
 
@@ -120,11 +142,12 @@ export class QuoteProtection implements QuoteProtections {
       const submitted = sequencer.submit(decided.command);
       if (submitted.refusal !== null) return { type: 'NOT_NOW', refusal: submitted.refusal };
     }
+    if (decided.command?.type === 'SET_FILL_LIMIT') this.#countFillLimit(request.keyId, decided.command);
     if (request.type === 'TIMER') {
       const { provider, keyId, kind, seconds } = request;
       if (seconds === 0) this.#drop(timerName(provider, keyId, kind));
       else this.#renew(provider, keyId, kind, seconds * 1000);
-    }
+    } else countNonce(this.#parts.nonces, askedBy(request), signedNonce(request.consent));
     await sequencer.whenDurable();
     return { type: 'DONE' };
   }
@@ -151,11 +174,12 @@ export class QuoteProtection implements QuoteProtections {
     const { consent } = request;
     const refused = consentRefusal(this.#parts, {
       provider,
+      askedBy: askedBy(request),
       consent,
       digest,
       aheadSeconds: ahead,
-      // The rest is left to withdrawals: no key can use up the places of all with what lasts for months.
-      noncesKept: limits.noncesKept / 2,
+      // Authorisations last for months: they leave half of the places to the rest.
+      noncesKept: request.type === 'AUTHORIZE' ? limits.noncesKept / 2 : limits.noncesKept,
       isAllowed,
     });
     if (refused !== null) return { refused };
@@ -170,7 +194,8 @@ export class QuoteProtection implements QuoteProtections {
       }
       const own = [...engine.protections.limitsOf(provider)];
       const isNew = bounds !== null && own.every((limit) => limit.poolAddress !== poolAddress);
-      if (isNew && (own.length >= limits.fillLimitsPerProvider || counts.fillLimits >= limits.fillLimitsKept)) {
+      const isFull = own.length >= limits.fillLimitsPerProvider || counts.fillLimits >= limits.fillLimitsKept;
+      if (isNew && (isFull || !this.#fillLimits.hasRoom(keyId, nowSeconds()))) {
         return { refused: { type: 'TOO_MANY' } };
       }
       const until = pool.pool.poolKey.maturity;
@@ -190,6 +215,12 @@ export class QuoteProtection implements QuoteProtections {
     if (protections.counts.authorizations >= authorizationsKept) return false;
     if ([...protections.authorizationsOf(provider)].length >= authorizationsPerProvider) return false;
     return [...protections.authorizations()].filter(({ owner }) => owner === keyId).length < authorizationsPerKey;
+  }
+
+  #countFillLimit(keyId: string, { provider, poolAddress, until, bounds }: SetFillLimit): void {
+    const id = `${provider} ${poolAddress}`;
+    if (bounds === null) this.#fillLimits.delete(id);
+    else if (!this.#fillLimits.has(id)) this.#fillLimits.add(keyId, id, until);
   }
 
   #digestOf(request: Exclude<ProtectionRequest, { readonly type: 'TIMER' }>, signed: SignedNonce): Hex {
@@ -267,6 +298,11 @@ export class QuoteProtection implements QuoteProtections {
     this.#timers.get(name)?.cancel();
     this.#timers.delete(name);
   }
+}
+
+/** Id of the calling key. */
+function askedBy(request: ProtectionRequest): string {
+  return request.type === 'REVOKE' ? (request.askedBy ?? '') : request.keyId;
 }
 
 const NO_BOUNDS = { contracts: 0n, fills: 0, seconds: 0 };

@@ -6,6 +6,7 @@ import {
   type Consent,
   type ConsentRefusal,
   consentRefusal,
+  countNonce,
   type ProviderConsentParts,
   signedNonce,
 } from './provider-consent.js';
@@ -13,6 +14,8 @@ import {
 /** Addresses and ids in lower case. */
 export interface WithdrawalRequest {
   readonly provider: Hex;
+  /** Id of the calling key; absent: an older gateway's request. */
+  readonly askedBy?: string;
   /** Or all that the book has of the provider, of one pool or of every; no signature names these. */
   readonly quoteIds: readonly Hex[] | { readonly ofPool: Hex | null };
   readonly consent: Consent;
@@ -73,7 +76,7 @@ export function quoteWithdrawals(parts: QuoteWithdrawalsParts): QuoteWithdrawals
   }
 
   async function carryOut(type: WithdrawalType, request: WithdrawalRequest): Promise<WithdrawalResult> {
-    const { provider, consent } = request;
+    const { provider, askedBy = '', consent } = request;
     // No signature names them: before they are looked for.
     if ('ofPool' in request.quoteIds && consent !== 'PROVEN') return { type: 'NOT_AUTHORIZED' };
     const { quoteIds, more } =
@@ -82,6 +85,7 @@ export function quoteWithdrawals(parts: QuoteWithdrawalsParts): QuoteWithdrawals
         : { quoteIds: request.quoteIds, more: undefined };
     const refused = consentRefusal(parts, {
       provider,
+      askedBy,
       consent,
       digest: (signed) => digests.of(type, { provider, quoteIds, ...signed }),
       aheadSeconds: limits.signedAheadSeconds,
@@ -107,6 +111,7 @@ export function quoteWithdrawals(parts: QuoteWithdrawalsParts): QuoteWithdrawals
           : { type: 'RESTORE_QUOTES', ...common },
       );
       if (submitted.refusal !== null) return { type: 'NOT_NOW', refusal: submitted.refusal };
+      countNonce(parts.nonces, askedBy, signed);
     }
     const { seq } = engine;
     await sequencer.whenDurable();

@@ -41,12 +41,12 @@ class SteppingClock extends ManualClock {
 }
 
 /** A key and all that a sign-in with it takes. */
-async function signedUp(options: Partial<SignInOptions> = {}) {
+async function signedUp(options: Partial<SignInOptions> = {}, changed: Partial<typeof limits> = {}) {
   const clock = new SteppingClock();
   const files = new MemoryKeyFiles();
   const keys = await KeyStore.open({ files, clock, random: systemRandom, cacheSize: 10 });
   const { id, key } = await keys.create('free', 'a taker');
-  const proofs: ProofStore = new LocalProofStore(keys, clock, limits);
+  const proofs: ProofStore = new LocalProofStore(keys, clock, { ...limits, ...changed });
   const parts: SignInOptions = { ...signInParts(keys, proofs, clock, limits), ...options };
   const signIn = new SignIn(parts);
   /** The message of that account's sign-in, or another one. */
@@ -346,4 +346,55 @@ t.test('a key has so many live sessions at most', async (t) => {
   t.equal(await session(), 'TOO_MANY');
   clock.advance(limits.sessionMs);
   t.match(await session(), /^qbs_/, 'the others have expired');
+});
+
+/** Signs in with a fresh address, with a nonce of that key. */
+async function signInWith({ signIn, message }: Awaited<ReturnType<typeof signedUp>>, keyId: string) {
+  const account = privateKeyToAccount(generatePrivateKey());
+  const signed = message({ nonce: signIn.issueNonce(keyId).nonce }, account);
+  const signature = await account.signMessage({ message: signed });
+  const again = () => signIn.verify(keyId, { message: signed, signature, keep: 'session' });
+  return { again, result: await again() };
+}
+
+t.test('keys with many sign-ins leave room to others: the oldest of the key with most gives way', async (t) => {
+  const on = await signedUp({}, { signIns: 4, sessions: 100, sessionsPerKey: 100 });
+  const another = await on.keys.create('free', 'another taker');
+  const pending = on.signIn.issueNonce(on.id).nonce;
+  on.clock.advance(1);
+  const used: Awaited<ReturnType<typeof signInWith>>[] = [];
+  for (let n = 0; n < 4; n++) used.push(await signInWith(on, on.id));
+  t.match((await signInWith(on, on.id)).result, { type: 'TOO_MANY' }, 'no other key has more');
+  on.clock.advance(1);
+  const late = on.signIn.issueNonce(on.id).nonce;
+  for (let n = 0; n < 2; n++) t.match((await signInWith(on, another.id)).result, { type: 'SIGNED_IN' });
+  t.match((await signInWith(on, another.id)).result, { type: 'TOO_MANY' }, 'it has as many by now');
+  for (const { again } of used) t.match(await again(), { type: 'NONCE_REJECTED' }, 'a nonce that gave way counts once');
+  const account = privateKeyToAccount(generatePrivateKey());
+  const verify = (nonce: string) => on.verify(on.message({ nonce }, account), 'session', account);
+  t.match(await verify(pending), { type: 'NONCE_REJECTED' }, 'so none that was issued before counts');
+  t.match(await verify(late), { type: 'TOO_MANY' }, 'a later one does');
+  on.clock.advance(limits.nonceMs - 1);
+  t.match(await verify(late), { type: 'SIGNED_IN' }, 'once the others are over');
+  t.match(await used[0]?.again(), { type: 'NONCE_REJECTED' });
+});
+
+t.test('nonces without a key give way to keys, too', async (t) => {
+  const on = await signedUp({}, { signIns: 2 });
+  const network = 'f'.repeat(16);
+  const account = privateKeyToAccount(generatePrivateKey());
+  for (let n = 0; n < 2; n++) {
+    const text = on.message({ nonce: on.signIn.issueNonce(network).nonce }, account);
+    const signature = await account.signMessage({ message: text });
+    t.match(await on.signIn.createKey(network, { message: text, signature }), { type: 'CREATED' });
+  }
+  t.match((await signInWith(on, on.id)).result, { type: 'SIGNED_IN' });
+});
+
+t.test('keys with many live sessions leave room to others', async (t) => {
+  const on = await signedUp({}, { sessions: 2 });
+  const another = await on.keys.create('free', 'another taker');
+  for (let n = 0; n < 2; n++) t.match((await signInWith(on, on.id)).result, { type: 'SIGNED_IN' });
+  t.match((await signInWith(on, on.id)).result, { type: 'TOO_MANY' }, 'no other key has more');
+  t.match((await signInWith(on, another.id)).result, { type: 'SIGNED_IN' });
 });

@@ -1,3 +1,4 @@
+import { noncesOfKeys } from '../../src/protection/provider-consent.js';
 import { QuoteProtection, type QuoteProtectionParts } from '../../src/protection/quote-protection.js';
 import { limits, type Limits } from '../../src/config/limits.js';
 import type { TimerKind } from '../../src/engine/command.js';
@@ -20,7 +21,7 @@ interface Core {
 }
 
 /** An engine whose time stands still. */
-function newCore(): Core {
+export function newCore(): Core {
   const journal = new ManualJournal();
   const engine = newEngine();
   const onFault = (error: unknown): never => {
@@ -35,16 +36,17 @@ function setUp({ engine, journal, sequencer }: Core, changed: Partial<Limits> = 
   /** The signer of every signature. */
   const signed: { by: Hex | null } = { by: null };
   const clock = new ManualClock();
+  const bounds = {
+    ...limits,
+    timerGraceMs: GRACE_MS,
+    withdrawalsPerRequest: PER_RECORD,
+    journalRetryMs: RETRY_MS,
+    ...changed,
+  };
   const parts: QuoteProtectionParts = {
     ...{ engine, sequencer, clock, chainId: 421_613, nowSeconds: () => START },
+    ...{ limits: bounds, nonces: noncesOfKeys(bounds) },
     signatures: { signer: () => signed.by },
-    limits: {
-      ...limits,
-      timerGraceMs: GRACE_MS,
-      withdrawalsPerRequest: PER_RECORD,
-      journalRetryMs: RETRY_MS,
-      ...changed,
-    },
   };
   let protection = new QuoteProtection(parts);
   /** All that is written is durable, and so is all that comes of that. */

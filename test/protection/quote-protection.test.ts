@@ -298,7 +298,7 @@ t.test('a key acts for so many providers, and leaves the other places to other k
   t.strictSame(await authorize(0x22, 'another'), { type: 'DONE' });
 });
 
-t.test('authorisations leave half of the nonces to withdrawals', async (t) => {
+t.test('authorisations leave half of the nonces to what else is signed', async (t) => {
   const { ask, engine, signed } = await authorized(undefined, { noncesKept: 4 });
   const authorize = (nonce: bigint) => {
     const consent = { nonce, deadline: START + 60, signature: { r: ZERO, s: ZERO, v: 27 } };
@@ -308,4 +308,69 @@ t.test('authorisations leave half of the nonces to withdrawals', async (t) => {
   t.strictSame([await authorize(1n), await authorize(2n)], [{ type: 'DONE' }, { type: 'DONE' }]);
   t.match(await authorize(3n), { type: 'TOO_MANY_NONCES' });
   t.equal(engine.spentNonces(MAKER).total, 2);
+});
+
+const signedUntil = (nonce: bigint, deadline: number) => ({
+  nonce,
+  deadline,
+  signature: { r: ZERO, s: ZERO, v: 27 } as const,
+});
+
+t.test('revocations may use the half of the nonces that authorisations leave', async (t) => {
+  const { ask, post, signed } = await authorized(undefined, { noncesKept: 2 });
+  post(1);
+  signed.by = MAKER;
+  const asked = { provider: MAKER, keyId: KEY };
+  const consent = (nonce: bigint) => signedUntil(nonce, START + 60);
+  t.strictSame(await ask({ type: 'AUTHORIZE', ...asked, consent: consent(1n) }), { type: 'DONE' });
+  t.match(await ask({ type: 'AUTHORIZE', ...asked, consent: consent(2n) }), { type: 'TOO_MANY_NONCES' });
+  t.strictSame(await ask({ type: 'REVOKE', ...asked, consent: consent(2n) }), { type: 'DONE' });
+  t.match(await ask({ type: 'REVOKE', ...asked, consent: consent(3n) }), { type: 'TOO_MANY_NONCES' });
+});
+
+t.test('a key has so many nonces kept, whatever providers sign, and leaves the others to other keys', async (t) => {
+  const { ask, signed } = await authorized(undefined, { noncesPerKey: 2 });
+  const sign = (n: number, type: 'AUTHORIZE' | 'REVOKE', askedBy: string) => {
+    signed.by = address(n);
+    const consent = signedUntil(1n, START + n);
+    return ask({ type, provider: address(n), keyId: type === 'AUTHORIZE' ? askedBy : 'named', askedBy, consent });
+  };
+  t.strictSame(await sign(0x32, 'AUTHORIZE', KEY), { type: 'DONE' });
+  t.strictSame(await sign(0x31, 'REVOKE', KEY), { type: 'DONE' });
+  const full = { type: 'TOO_MANY_NONCES', retryAfterMs: (0x31 + 1) * 1000 };
+  t.strictSame(await sign(0x33, 'AUTHORIZE', KEY), full, 'until the first of its nonces is past its deadline');
+  t.strictSame(await sign(0x33, 'REVOKE', KEY), full);
+  t.strictSame(await sign(0x34, 'AUTHORIZE', 'another'), { type: 'DONE' });
+});
+
+t.test('a provider with as many nonces as are kept of one hears when the first of them goes', async (t) => {
+  const { ask, signed } = await authorized(undefined, { noncesPerProvider: 2 });
+  signed.by = MAKER;
+  const authorize = (nonce: bigint, seconds: number) =>
+    ask({ type: 'AUTHORIZE', provider: MAKER, keyId: KEY, consent: signedUntil(nonce, START + seconds) });
+  await authorize(1n, 900);
+  await authorize(2n, 300);
+  t.strictSame(await authorize(3n, 60), { type: 'TOO_MANY_NONCES', retryAfterMs: 301_000 });
+});
+
+t.test('a key sets so many fill limits, of any providers, and leaves the others to other keys', async (t) => {
+  const { ask, sequencer, signed, restart } = await authorized(undefined, { fillLimitsPerKey: 2 });
+  const [origin, position] = [originAt(50), at('settlement', 50)];
+  sequencer.submit({ type: 'DEPLOY_POOL', pool: POOL, deployedAt: START, origin, position });
+  let nonce = 0n;
+  const limit = (n: number, keyId: string, fills = 1) => {
+    signed.by = address(n);
+    const bounds = fills === 0 ? null : { contracts: 0n, fills, seconds: 60 };
+    const consent = signedUntil(nonce++, START + 60);
+    return ask({ type: 'FILL_LIMIT', provider: address(n), keyId, poolAddress: POOL.poolAddress, bounds, consent });
+  };
+  t.strictSame([await limit(0x41, KEY), await limit(0x42, KEY)], [{ type: 'DONE' }, { type: 'DONE' }]);
+  t.strictSame(await limit(0x43, KEY), { type: 'TOO_MANY' });
+  t.strictSame(await limit(0x41, KEY, 2), { type: 'DONE' }, 'another in place of one is no more');
+  t.strictSame(await limit(0x43, 'another'), { type: 'DONE' });
+  t.strictSame(await limit(0x41, 'another', 0), { type: 'DONE' });
+  t.strictSame(await limit(0x44, KEY), { type: 'DONE' }, 'one of its limits is gone');
+  t.strictSame(await limit(0x45, KEY), { type: 'TOO_MANY' });
+  restart();
+  t.strictSame(await limit(0x45, KEY), { type: 'DONE' }, 'a start counts from nothing');
 });
