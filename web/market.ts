@@ -179,7 +179,7 @@ function dollarsOfQuoteToken(
 }
 
 /** With cents below 1,000 dollars, and with enough digits below one. An amount that is there never looks like nothing. */
-export function dollars(amount: number): string {
+function dollars(amount: number): string {
   if (amount > 0 && amount < LEAST_DOLLARS) return `<$${LEAST_DOLLARS}`;
   const digits = amount === 0 || Math.abs(amount) >= 1000 ? 0 : Math.abs(amount) >= 1 ? 2 : 4;
   return `$${amount.toFixed(digits).replace(/\B(?=(\d{3})+(?!\d))/g, digits === 0 ? '\u202f' : '')}`;

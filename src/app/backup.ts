@@ -18,7 +18,7 @@ const BACKUP_NAME = 'backup.json';
 const BACKUP_FORMAT = 1;
 
 /** The directory cannot be backed up, restored or read; the message says why. */
-export class BackupError extends Error {
+class BackupError extends Error {
   override readonly name = 'BackupError';
 }
 

@@ -65,7 +65,7 @@ interface Place {
 }
 
 /** A message in the module's own memory: hashing it copies nothing. */
-export class KeccakMessage {
+class KeccakMessage {
   readonly bytes: Uint8Array;
   /** The same bytes, as these. */
   readonly buffer: Buffer;

@@ -96,7 +96,7 @@ export interface ClusterNames {
   readonly usage: string;
 }
 
-export function clusterNames(deployment: string): ClusterNames {
+function clusterNames(deployment: string): ClusterNames {
   const bucket = `QB_${deployment}`;
   const subject = `qb.${deployment}`;
   return {

@@ -67,7 +67,7 @@ export interface LedLog {
 type TakeoverPhase = 'catchUp' | 'term' | 'log' | 'state' | 'chains';
 
 /** How long each phase of a takeover took: the first place to look when writes were refused for long. */
-export class TakeoverTimes {
+class TakeoverTimes {
   readonly #clock: Clock;
   readonly #startMs: number;
   #sinceMs: number;

@@ -34,7 +34,7 @@ const Chain = closed({
 const Contract = closed({ address: Address, startBlock: Type.Optional(BlockNumber) });
 
 /** Content of a profile file; docs/reference/profile.md explains each field. */
-export const ProfileFile = closed({
+const ProfileFile = closed({
   name: Type.String({ pattern: '^[a-z0-9][a-z0-9-]{0,31}$' }),
   settlement: Chain,
   stream: Chain,
@@ -59,7 +59,7 @@ export const ProfileFile = closed({
   ),
   vaults: Type.Array(closed({ name: Type.String({ pattern: '^[!-~]{1,60}$' }), address: Address }), { maxItems: 1000 }),
 });
-export type ProfileFile = Static<typeof ProfileFile>;
+type ProfileFile = Static<typeof ProfileFile>;
 
 const check = compile(ProfileFile, MAX_PROBLEMS);
 

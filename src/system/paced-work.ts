@@ -10,7 +10,7 @@ export interface PacedWork {
 export const UNPACED: PacedWork = { turn: () => Promise.resolve(), charge: () => undefined };
 
 /** Reading a row without writing it costs about a twentieth of writing it: so many are charged as one. */
-export const ROWS_READ_PER_ROW = 20;
+const ROWS_READ_PER_ROW = 20;
 
 /** Rows that are charged for reading `count` of them. */
 export function rowsChargedForReading(count: number): number {

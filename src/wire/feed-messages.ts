@@ -29,7 +29,7 @@ const numbered = { key: Key, seq: SafeUint, prevSeq: SafeUint, tsMs: SafeUint };
 const eventFields = { ...numbered, cause: CauseJson };
 
 /** A quote as the feed says it. */
-export const FeedQuote = closed({
+const FeedQuote = closed({
   ...OrderbookQuote.properties,
   instrument: Type.Optional(
     Type.String({ description: 'Name of the option; absent where its pool has none and goes by its address.' }),
@@ -67,7 +67,7 @@ export type QuoteMessageType =
   | 'RESTORE_QUOTE';
 
 /** A request of several legs: `place` counts from 0. */
-export const RfqLegJson = closed({ packageId: RfqId, place: SafeUint, legs: SafeUint });
+const RfqLegJson = closed({ packageId: RfqId, place: SafeUint, legs: SafeUint });
 
 export const RfqTermsJson = closed(
   {
@@ -120,7 +120,7 @@ export const QuotesSnapshot = closed({
 });
 export type QuotesSnapshot = Static<typeof QuotesSnapshot>;
 
-export const PriceLevelJson = closed({ price: Uint256, size: Uint256, count: SafeUint });
+const PriceLevelJson = closed({ price: Uint256, size: Uint256, count: SafeUint });
 export const PriceLevelsJson = closed({ bids: Type.Array(PriceLevelJson), asks: Type.Array(PriceLevelJson) });
 export type PriceLevelsJson = Static<typeof PriceLevelsJson>;
 
@@ -287,7 +287,7 @@ export type Resync = Static<typeof Resync>;
  * `block`: the newest that the chain showed; `readTo`: number of the last block whose events the book has; `lateMs`: the
  * age of `block` by this server's clock; `stale`: why it counts as late.
  */
-export const ChainJson = closed({
+const ChainJson = closed({
   block: nullable(closed({ blockNumber: SafeUint, blockHash: Hash, timestamp: UnixSeconds })),
   lateMs: nullable(SafeUint),
   stale: nullable(Type.String()),
@@ -339,7 +339,7 @@ export const ServerMessageV2 = Type.Union([
 export type ServerMessageV2 = Static<typeof ServerMessageV2>;
 
 /** The channels whose messages are numbered one after the other, so that those missed can be had. */
-export const NumberedChannel = Type.Enum(['QUOTES', 'RFQ', 'ORDERBOOK', 'TRADES'], { type: 'string' });
+const NumberedChannel = Type.Enum(['QUOTES', 'RFQ', 'ORDERBOOK', 'TRADES'], { type: 'string' });
 
 /** Everything of a query string is text. Without `chainId` and `epoch` those that are served are meant. */
 const eventsFrom = {

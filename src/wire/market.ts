@@ -104,7 +104,7 @@ export const CandlesQuery = closed({
 });
 export type CandlesQuery = Static<typeof CandlesQuery>;
 
-export const CandleJson = closed({
+const CandleJson = closed({
   time: UnixSeconds,
   open: Uint256,
   high: Uint256,

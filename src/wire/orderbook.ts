@@ -74,7 +74,7 @@ const Instrument = Type.Union([Type.String(), Type.Null()], {
 });
 
 /** With `fields=instrument`. */
-export const NamedOrderbookQuote = closed({ ...OrderbookQuote.properties, instrument: Instrument });
+const NamedOrderbookQuote = closed({ ...OrderbookQuote.properties, instrument: Instrument });
 
 /** More fields that an answer may have. */
 const Fields = Type.Optional(
@@ -111,11 +111,11 @@ export const QUOTE_ERRORS = [
 ] as const;
 export type QuoteError = (typeof QUOTE_ERRORS)[number];
 
-export const FailedQuote = closed({
+const FailedQuote = closed({
   reason: Type.String({ description: "One of the pool contract's error names, or a sentence." }),
   quote: PostedQuoteJson,
 });
-export type FailedQuote = Static<typeof FailedQuote>;
+type FailedQuote = Static<typeof FailedQuote>;
 
 export const PostQuotesResult = closed({
   created: Type.Array(OrderbookQuote),
@@ -128,7 +128,7 @@ function nullableHash(pattern: string, description: string) {
   return Type.Union([Type.String({ pattern, description }), Type.Null()]);
 }
 
-export const DryRunQuote = closed({
+const DryRunQuote = closed({
   outcome: Type.Enum(['created', 'exists', 'failed'], { type: 'string', description: 'Where POST would list it.' }),
   reasons: Type.Array(Type.String(), { description: 'All there are; POST would tell the first.' }),
   poolAddress: nullableHash('^0x[0-9a-f]{40}$', 'Null where no pool can have this key.'),

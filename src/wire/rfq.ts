@@ -16,7 +16,7 @@ import {
 
 export const RfqId = text<string>('^[0-9a-f]{32}$', 'Id of a request for quotes.');
 
-export const RFQ_STATUSES = [
+const RFQ_STATUSES = [
   'open',
   'quoted',
   'partly_filled',
@@ -27,7 +27,7 @@ export const RFQ_STATUSES = [
 export const RfqStatusJson = Type.Enum([...RFQ_STATUSES], { type: 'string' });
 
 /** Legs of one request. */
-export const MOST_LEGS = 8;
+const MOST_LEGS = 8;
 const ClientId = text<string>('^[\\w.:-]{1,64}$', "The client's own name for its request.");
 
 const LegRequest = closed({

@@ -21,7 +21,7 @@ import { decodeAggregate3, encodeAggregate3, type MulticallLimits } from './mult
 import { pairOfVault } from './vault-names.js';
 
 /** The profile does not describe what is on its chains: waiting does not cure it. */
-export class WrongProfile extends Error {
+class WrongProfile extends Error {
   override readonly name = 'WrongProfile';
 }
 

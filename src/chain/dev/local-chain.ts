@@ -130,7 +130,7 @@ export interface LocalEndpoints {
 const LOOKBACK_SECONDS = 90 * 86_400;
 
 /** The service's profile of the deployment: one chain in both roles. */
-export function localProfile(endpoints: LocalEndpoints, deployment: Deployment): Profile {
+function localProfile(endpoints: LocalEndpoints, deployment: Deployment): Profile {
   const chain = {
     chainId: endpoints.chainId,
     rpcUrls: [endpoints.rpcUrl],

@@ -83,7 +83,7 @@ export class FeedWatch {
 }
 
 /** Rejects with FeedNotLiveError after `feedMs`, or with the server's refusal. */
-export async function liveWithin(
+async function liveWithin(
   followed: Pick<FollowedEvents, 'whenLive'>,
   clock: ClientClock,
   feedMs: number,

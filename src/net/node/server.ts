@@ -235,7 +235,7 @@ function destroy(this: Socket): void {
  * A request's head as it came, but for its wish to go on in another protocol, which a server may ignore (RFC 9110
  * section 7.8). node:http reads no body of a request that has one; of this head it does.
  */
-export function headWithoutUpgrade({ method = '', url = '', httpVersion, rawHeaders }: IncomingMessage): Buffer {
+function headWithoutUpgrade({ method = '', url = '', httpVersion, rawHeaders }: IncomingMessage): Buffer {
   let head = `${method} ${url} HTTP/${httpVersion}\r\n`;
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const name = rawHeaders[i] ?? '';

@@ -79,7 +79,7 @@ export function frameType(bytes: Buffer, start: number): number {
  */
 export const FILL = 0xa5;
 /** The unit that a disk writes, or loses, as a whole. */
-export const SECTOR_BYTES = 512;
+const SECTOR_BYTES = 512;
 /** Every segment is made at least this long. */
 export const LEAST_SEGMENT_BYTES = 2 * SECTOR_BYTES;
 
