@@ -102,16 +102,21 @@ export function openRoutes(parts: RouteParts): ServedRoutes {
       digest: sha256Tag,
       past,
     }),
-    eventsRoute(new EventPages(feed, limits), poolNamed, chainId, limits, answers, takers),
+    eventsRoute({ ...common, events: new EventPages(feed, limits), poolNamed }),
     traces?.route(posting) ?? posting,
-    ...withdrawalRoutes(
-      core.withdrawals,
-      { ...common, ordersOf: (provider) => engine.ordersOf(provider), whenDurable },
-      chainId,
-      limits,
-    ),
+    ...withdrawalRoutes({
+      ...common,
+      withdrawals: core.withdrawals,
+      ordersOf: (provider) => engine.ordersOf(provider),
+      whenDurable,
+    }),
     ...protecting.routes,
-    tickersRoute(feed, openValuations(options, time, series, oracles, interest), chainId, limits, { past, answers }),
+    tickersRoute({
+      ...common,
+      past,
+      tickers: feed,
+      valuations: openValuations(options, time, series, oracles, interest),
+    }),
     ...poolRoutes(
       { list: (filter) => listing.list(filter), instruments: () => listing.instruments(), whenDurable },
       () => services()?.deployments ?? null,
@@ -160,21 +165,20 @@ export function openRoutes(parts: RouteParts): ServedRoutes {
       limits,
     }),
     coverRoute({ ...common, covers, plans: new FillPlans(core.settlement, profile.contracts) }),
-    bookRoute(
-      feed,
-      {
+    bookRoute({
+      ...common,
+      past,
+      books: feed,
+      pools: {
         addressOf: poolNamed,
         instrumentAt(poolAddress) {
           const pool = knownPool(engine, poolAddress);
           return pool === undefined ? null : poolNames.nameOf(pool);
         },
       },
-      chainId,
-      limits,
-      { past, answers },
-    ),
-    quoteHistoryRoute(past, limits, answers, takers),
-    bookProofRoute(past, chainId, limits, answers),
+    }),
+    quoteHistoryRoute({ ...common, past }),
+    bookProofRoute({ ...common, past }),
     ...marketRoutes({
       ...common,
       trades: parts.trades,

@@ -52,16 +52,18 @@ export interface EventsRouteLimits {
   readonly rowsPerSlice: number;
 }
 
-/** GET /events: what a reader of the feed missed, for those who come back without a socket. */
-export function eventsRoute(
-  past: PastEvents,
+export interface EventsRouteParts {
+  readonly events: PastEvents;
   /** Null: no deployed pool has the name. */
-  poolNamed: (instrument: string) => Hex | null,
-  chainId: string,
-  limits: EventsRouteLimits,
-  answers: LargeAnswerRunner,
-  takers: TakerAccess,
-): Route {
+  readonly poolNamed: (instrument: string) => Hex | null;
+  readonly chainId: string;
+  readonly limits: EventsRouteLimits;
+  readonly answers: LargeAnswerRunner;
+  readonly takers: TakerAccess;
+}
+
+/** GET /events: what a reader of the feed missed, for those who come back without a socket. */
+export function eventsRoute({ events, poolNamed, chainId, limits, answers, takers }: EventsRouteParts): Route {
   const checkEvents = compile(onChain(EventsQuery, chainId), limits.schemaErrors);
   const checkBookEvents = compile(onChain(BookEventsQuery, chainId), limits.schemaErrors);
   const checkTradeEvents = compile(onChain(TradeEventsQuery, chainId), limits.schemaErrors);
@@ -88,14 +90,14 @@ export function eventsRoute(
       const query = ofPool(request, asked);
       if ('status' in query) return query;
       const read = async (work: PacedWork): Promise<NetResponse> => {
-        const answer = await past.read(query, work);
+        const answer = await events.read(query, work);
         if (answer.ok) return json(answer.page);
         if (answer.code === 'busy') return unavailable(request, 'busy', answer.problem);
         // A depth that no book has; all else that is wrong with a parameter its schema says.
         const cause = answer.code === 'invalid_parameter' ? { code: answer.code, param: 'depth' } : answer.code;
         return refuse(request, cause, answer.problem);
       };
-      if (past.rows(query) <= limits.rowsPerSlice) return read(UNPACED);
+      if (events.rows(query) <= limits.rowsPerSlice) return read(UNPACED);
       return largeAnswer(answers, request, caller, read);
     }),
   };
@@ -139,14 +141,16 @@ export interface BookRouteLimits extends TickersRouteLimits {
 
 const BOOK_PATH = '/book/{pool}';
 
+export interface BookRouteParts extends PastPorts {
+  readonly books: BookViews;
+  readonly pools: NamedPools;
+  readonly chainId: string;
+  readonly limits: BookRouteLimits;
+}
+
 /** GET /book/{pool}: the price levels of one pool's public quotes. */
-export function bookRoute(
-  books: BookViews,
-  pools: NamedPools,
-  chainId: string,
-  limits: BookRouteLimits,
-  ports: PastPorts,
-): Route {
+export function bookRoute(parts: BookRouteParts): Route {
+  const { books, pools, chainId, limits } = parts;
   const schema = closed({ ...BookPath.properties, ...BookQuery.properties });
   return {
     method: 'GET',
@@ -160,7 +164,7 @@ export function bookRoute(
       }
       const { pool } = query;
       const ofState = () => ({ type: 'BOOK', epoch: books.epoch, pool, depth }) as const;
-      const past = answerAsOf(request, caller, ports, query, ofState);
+      const past = answerAsOf(request, caller, parts, query, ofState);
       if (past !== null) return past;
       const poolAddress = pools.addressOf(pool);
       if (poolAddress === null) return noPoolNamed(request, pool);
@@ -175,7 +179,7 @@ export function bookRoute(
         return json(text);
       };
       if (books.levels.rowsOf(view) <= limits.rowsPerSlice) return read(UNPACED);
-      return largeAnswer(ports.answers, request, caller, read);
+      return largeAnswer(parts.answers, request, caller, read);
     }),
   };
 }
@@ -215,14 +219,16 @@ export interface TickersRouteLimits {
   readonly schemaErrors: number;
 }
 
+export interface TickersRouteParts extends PastPorts {
+  readonly tickers: TickersQueries;
+  readonly valuations: TickerValuations;
+  readonly chainId: string;
+  readonly limits: TickersRouteLimits;
+}
+
 /** GET /tickers: all pools at a glance. */
-export function tickersRoute(
-  tickers: TickersQueries,
-  valuations: TickerValuations,
-  chainId: string,
-  limits: TickersRouteLimits,
-  ports: PastPorts,
-): Route {
+export function tickersRoute(parts: TickersRouteParts): Route {
+  const { tickers, valuations, chainId, limits } = parts;
   return {
     method: 'GET',
     path: '/tickers',
@@ -235,7 +241,7 @@ export function tickersRoute(
         const cause = { code: 'invalid_parameter', param: 'fields' } as const;
         return refuse(request, cause, 'Valuations are of the present alone');
       }
-      const past = answerAsOf(request, caller, ports, query, ofState);
+      const past = answerAsOf(request, caller, parts, query, ofState);
       if (past !== null) return past;
       const write = async (work: PacedWork): Promise<NetResponse> => {
         const more = isValued ? await valuations.prepare(tickers.tickerPools()) : undefined;
@@ -249,7 +255,7 @@ export function tickersRoute(
         return json(body);
       };
       if (tickers.tickerCount <= limits.rowsPerSlice) return write(UNPACED);
-      return largeAnswer(ports.answers, request, caller, write);
+      return largeAnswer(parts.answers, request, caller, write);
     }),
   };
 }

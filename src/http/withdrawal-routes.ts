@@ -36,23 +36,21 @@ export interface WithdrawalRouteLimits {
 
 const NOTICE = 'Withdrawn quotes can still be filled on chain until they are cancelled there';
 
-/** Where a provider's withdrawn quotes are listed from. */
-export interface WithdrawnListing {
+export interface WithdrawalRouteParts {
+  readonly withdrawals: QuoteWithdrawals;
   /** All that are known of the provider. */
   ordersOf(provider: Hex): Iterable<Order>;
   whenDurable(): Promise<void> | null;
   readonly quoteJson: QuoteJson;
   readonly answers: LargeAnswerRunner;
   readonly takers: TakerAccess;
+  readonly chainId: string;
+  readonly limits: WithdrawalRouteLimits;
 }
 
 /** DELETE /quotes, POST /quotes/restore and GET /quotes/withdrawn. */
-export function withdrawalRoutes(
-  withdrawals: QuoteWithdrawals,
-  listing: WithdrawnListing,
-  chainId: string,
-  limits: WithdrawalRouteLimits,
-): Route[] {
+export function withdrawalRoutes(parts: WithdrawalRouteParts): Route[] {
+  const { withdrawals, chainId, limits, takers } = parts;
   const checkBody = compile(onChain(withdrawalBody(limits.withdrawalsPerRequest), chainId), limits.schemaErrors);
   const checkAll = compile(onChain(WithdrawAllBody, chainId), limits.schemaErrors);
   const checkEither: Check<WithdrawalJson | WithdrawAllJson> = (body) =>
@@ -66,7 +64,7 @@ export function withdrawalRoutes(
     return withBody(check, { chainId, limits }, async (request, caller: Caller, body) => {
       const partly = 'all' in body ? null : partlySigned(request, body);
       if (partly !== null) return partly;
-      const consent = consentOf(body, caller, listing.takers);
+      const consent = consentOf(body, caller, takers);
       const quoteIds = 'all' in body ? { ofPool: lowerOrNull(body.poolAddress) } : body.quoteIds.map(lower);
       const result = await carryOut({ provider: lower(body.provider), askedBy: caller.id, quoteIds, consent });
       return result.type === 'DONE' ? json(JSON.stringify(render(result))) : refused(request, caller, result);
@@ -86,16 +84,16 @@ export function withdrawalRoutes(
   }
 
   const list = withQuery(WithdrawnQuotesQuery, { chainId, limits }, (request, caller, query) =>
-    largeAnswer(listing.answers, request, caller, async (work) => {
-      const known = [...listing.ordersOf(lower(query.provider))];
+    largeAnswer(parts.answers, request, caller, async (work) => {
+      const known = [...parts.ordersOf(lower(query.provider))];
       const { page, next } = pageOf(
-        known.filter(({ quote }) => listing.takers.maySeeQuote(caller, quote)),
+        known.filter(({ quote }) => takers.maySeeQuote(caller, quote)),
         query,
       );
-      const rows = page.map((order) => listing.quoteJson.encode(order));
+      const rows = page.map((order) => parts.quoteJson.encode(order));
       const text = `{"next":${JSON.stringify(next)},"quotes":[${rows.join(',')}]}`;
       work.charge(rows.length + rowsChargedForPassingOver(known.length), text.length);
-      await listing.whenDurable();
+      await parts.whenDurable();
       return json(text);
     }),
   );

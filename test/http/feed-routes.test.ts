@@ -22,11 +22,12 @@ const busyLog: EventHistory = {
 
 const NAME = 'WETH-USDC-27NOV26-1800-C';
 const poolNamed = (name: string) => (name === NAME ? POOL.poolAddress : null);
+const eventsParts = { poolNamed, chainId, limits, answers: answersAtOnce(), takers: open };
 
 t.test('what the log has no time for is refused for now, what is in memory is not', async (t) => {
   const fixture = new FeedFixture({ older: busyLog, limits: { recentEvents: 1 } });
   for (let n = 0; n < 3; n++) fixture.do(enter(sampleQuote({ n })));
-  const routes = [eventsRoute(new EventPages(fixture.feed, limits), poolNamed, chainId, limits, answersAtOnce(), open)];
+  const routes = [eventsRoute({ ...eventsParts, events: new EventPages(fixture.feed, limits) })];
   for (const channel of ['channel=QUOTES', `channel=ORDERBOOK&poolAddress=${POOL.poolAddress}`]) {
     const refused = await ask(routes, requestOf('GET', `/events?${channel}&fromSeq=0`));
     t.match(refused, { status: 503, headers: { 'retry-after': '1' }, text: '{"message":"BUSY"}' });
@@ -37,20 +38,20 @@ t.test('what the log has no time for is refused for now, what is in memory is no
 /** Events of the past, none of them, and the queries for them. */
 function emptyPast() {
   const asked: unknown[] = [];
-  const past = {
+  const events = {
     rows: () => 0,
     read: async (query: unknown) => {
       asked.push(query);
       return { ok: true, page: Buffer.from('{}') } as const;
     },
   };
-  return { past, asked };
+  return { events, asked };
 }
 
 t.test('each channel has its own parameters; what is wrong with them is 400', async (t) => {
-  const { past, asked } = emptyPast();
+  const { events, asked } = emptyPast();
   const read = async (query: string) =>
-    ask([eventsRoute(past, poolNamed, chainId, limits, answersAtOnce(), open)], requestOf('GET', `/events?${query}`));
+    ask([eventsRoute({ ...eventsParts, events })], requestOf('GET', `/events?${query}`));
   const pool = `poolAddress=${POOL.poolAddress}`;
   for (const good of ['channel=RFQ&fromSeq=0&side=ask', `channel=ORDERBOOK&fromSeq=7&${pool}&depth=5`]) {
     t.match(await read(`${good}&chainId=${chainId}`), { status: 200, text: '{}' });
@@ -76,8 +77,8 @@ t.test('each channel has its own parameters; what is wrong with them is 400', as
 });
 
 t.test('trades go by the name of an option, as in FILTER', async (t) => {
-  const { past, asked } = emptyPast();
-  const routes = [eventsRoute(past, poolNamed, chainId, limits, answersAtOnce(), open)];
+  const { events, asked } = emptyPast();
+  const routes = [eventsRoute({ ...eventsParts, events })];
   const read = async (more: string) => ask(routes, requestOf('GET', `/events?channel=TRADES&fromSeq=0${more}`));
   for (const more of [`&instrument=${NAME}`, `&poolAddress=${POOL.poolAddress}`, '']) {
     t.equal((await read(more)).status, 200, more);
@@ -92,12 +93,12 @@ t.test('trades go by the name of an option, as in FILTER', async (t) => {
 });
 
 t.test('a snapshot that is too large is refused for good', async (t) => {
-  const past = {
+  const events = {
     rows: () => 0,
     read: async () => ({ ok: false, code: 'snapshot_too_large', problem: 'Too many quotes for a snapshot' }) as const,
   };
   const refused = await ask(
-    [eventsRoute(past, poolNamed, chainId, limits, answersAtOnce(), open)],
+    [eventsRoute({ ...eventsParts, events })],
     requestOf('GET', '/events?channel=QUOTES&fromSeq=0'),
   );
   t.match(refused, { status: 400, text: '{"message":"Too many quotes for a snapshot"}' });
@@ -105,7 +106,6 @@ t.test('a snapshot that is too large is refused for good', async (t) => {
 
 const CHAIN_ID = '421613';
 const target = `/tickers?chainId=${CHAIN_ID}`;
-const limitsOfTickersRoute = { queryPairs: 20, schemaErrors: 5, rowsPerSlice: 2 };
 
 /** So many tickers, two in a piece. */
 function tickers(tickerCount: number) {
@@ -123,6 +123,12 @@ function tickers(tickerCount: number) {
 
 /** Nobody asks for any. */
 const noValuations = { prepare: () => Promise.reject(new Error('a valuation was not asked for')) };
+const tickersParts = {
+  valuations: noValuations,
+  chainId: CHAIN_ID,
+  limits: { queryPairs: 20, schemaErrors: 5, rowsPerSlice: 2 },
+  past: null,
+};
 
 /** Notes turns and what is charged. */
 function answering(): { answers: LargeAnswerRunner; log: string[] } {
@@ -136,38 +142,35 @@ function answering(): { answers: LargeAnswerRunner; log: string[] } {
 
 t.test('few tickers are answered at once', async (t) => {
   const { answers, log } = answering();
-  const routes = [tickersRoute(tickers(2), noValuations, CHAIN_ID, limitsOfTickersRoute, { past: null, answers })];
+  const routes = [tickersRoute({ ...tickersParts, tickers: tickers(2), answers })];
   t.match(await ask(routes, requestOf('GET', target)), { status: 200, text: '[1,2]' });
   t.strictSame(log, []);
 });
 
 t.test('many are written in slices that are charged', async (t) => {
   const { answers, log } = answering();
-  const routes = [tickersRoute(tickers(4), noValuations, CHAIN_ID, limitsOfTickersRoute, { past: null, answers })];
+  const routes = [tickersRoute({ ...tickersParts, tickers: tickers(4), answers })];
   t.match(await ask(routes, requestOf('GET', target)), { status: 200, text: '[1,2,1,2]' });
   t.strictSame(log, ['2 rows, 3 bytes', 'turn', '2 rows, 4 bytes', 'turn']);
 });
 
 t.test('many are refused where too many large answers of the key wait', async (t) => {
   const routes = [
-    tickersRoute(tickers(4), noValuations, CHAIN_ID, limitsOfTickersRoute, {
-      past: null,
-      answers: { run: () => ({ retryAfterMs: 1_000 }) },
-    }),
+    tickersRoute({ ...tickersParts, tickers: tickers(4), answers: { run: () => ({ retryAfterMs: 1_000 }) } }),
   ];
   t.match(await ask(routes, requestOf('GET', target)), { status: 429, headers: { 'retry-after': '1' } });
 });
 
 t.test('another chain is refused before anything is written', async (t) => {
   const { answers, log } = answering();
-  const routes = [tickersRoute(tickers(4), noValuations, CHAIN_ID, limitsOfTickersRoute, { past: null, answers })];
+  const routes = [tickersRoute({ ...tickersParts, tickers: tickers(4), answers })];
   t.equal((await ask(routes, requestOf('GET', '/tickers?chainId=1'))).status, 400);
   t.strictSame(log, []);
 });
 
 t.test('nothing is written for a client that went away while it waited', async (t) => {
   const { answers, log } = answering();
-  const routes = [tickersRoute(tickers(4), noValuations, CHAIN_ID, limitsOfTickersRoute, { past: null, answers })];
+  const routes = [tickersRoute({ ...tickersParts, tickers: tickers(4), answers })];
   await ask(routes, { ...requestOf('GET', target), aborted: true });
   t.strictSame(log, []);
 });
@@ -175,7 +178,7 @@ t.test('nothing is written for a client that went away while it waited', async (
 t.test('valuations are prepared for the clients that ask for them alone', async (t) => {
   const { answers } = answering();
   const valuations = { prepare: () => Promise.resolve(() => ({ instrument: null })) };
-  const routes = [tickersRoute(tickers(2), valuations, CHAIN_ID, limitsOfTickersRoute, { past: null, answers })];
+  const routes = [tickersRoute({ ...tickersParts, tickers: tickers(2), valuations, answers })];
   t.match(await ask(routes, requestOf('GET', target)), { text: '[1,2]' });
   t.match(await ask(routes, requestOf('GET', `${target}&fields=valuation`)), { text: '[more,1,2]' });
   const other = await ask(routes, requestOf('GET', `${target}&fields=other`));
@@ -184,7 +187,7 @@ t.test('valuations are prepared for the clients that ask for them alone', async 
 
 t.test('tickers of the past are refused without a log, with two points, and with valuations', async (t) => {
   const { answers, log } = answering();
-  const routes = [tickersRoute(tickers(2), noValuations, CHAIN_ID, limitsOfTickersRoute, { past: null, answers })];
+  const routes = [tickersRoute({ ...tickersParts, tickers: tickers(2), answers })];
   const cases: [string, number, RegExp][] = [
     ['asOfSeq=1', 410, /This service keeps no log/],
     ['asOfSeq=1&asOfTime=5', 400, /asOfSeq, asOfBlock and asOfTime exclude each other/],
@@ -207,8 +210,16 @@ t.test('the question about a past book names the log, the pool and the levels', 
   };
   const fixture = new FeedFixture();
   const pools = { addressOf: () => POOL.poolAddress, instrumentAt: () => null };
-  const ports = { past, answers: answersAtOnce() };
-  const routes = [bookRoute(fixture.feed, pools, CHAIN_ID, { ...limits, wsBookLevels: 9 }, ports)];
+  const routes = [
+    bookRoute({
+      books: fixture.feed,
+      pools,
+      chainId: CHAIN_ID,
+      limits: { ...limits, wsBookLevels: 9 },
+      past,
+      answers: answersAtOnce(),
+    }),
+  ];
   const named = await ask(routes, requestOf('GET', `/book/SOME-NAME?chainId=${CHAIN_ID}&depth=3&asOfSeq=7`));
   t.match(named, { status: 400, text: /SOME-NAME/ });
   const { epoch } = fixture.feed;
