@@ -11,6 +11,7 @@ import { contracts, drawn, plainDecimal } from './amounts.js';
 import { allowanceOf, ANY_AMOUNT, approveCall, cancelCall, closeCall, tokenDecimals } from './contract-calls.js';
 import { type Action, byId, create, fillRows, hold, setText, tableRow, withUsd } from './elements.js';
 import type { Market } from './market.js';
+import { OneAtATime } from './one-at-a-time.js';
 import { nameOf, premiumText, premiumToken } from './option.js';
 import type { OwnQuote, OwnQuotes } from './own-quotes.js';
 import { throttled } from './redraw.js';
@@ -50,8 +51,11 @@ export class AccountView {
   /** By table, the newest read that is drawn: one that began before must not replace it. */
   readonly #drawn = new Map<string, number>();
   #reads = 0;
-  /** A signature or a transaction is under way. */
-  #isBusy = false;
+  readonly #work = new OneAtATime({
+    hold: () => this.#hold(),
+    say: (text) => this.#say(text),
+    waiting: 'Waiting for the wallet…',
+  });
   /** Pools with quotes of the wallet, when they were read last. */
   #quotedPools: ReadonlySet<string> = new Set();
   readonly #readQuotesSoon = throttled(() => void this.#readQuotes(), QUOTES_AFTER_MS);
@@ -60,7 +64,7 @@ export class AccountView {
   constructor(parts: AccountParts) {
     this.#parts = parts;
     this.#market = parts.market;
-    byId('cancel-all').addEventListener('click', () => void this.#while(() => this.#cancelAll()));
+    byId('cancel-all').addEventListener('click', () => void this.#work.run(() => this.#cancelAll()));
   }
 
   open(client: OrderbookClient, wallet: Wallet | null): void {
@@ -299,7 +303,7 @@ export class AccountView {
 
   /** Hides a quote in the service or shows it again, by a signature. On chain it stays as it is. */
   #sign(quoteId: Hex, done: 'Withdrawn' | 'Restored'): Promise<void> {
-    return this.#while(async () => {
+    return this.#work.run(async () => {
       const [client, wallet] = [this.#client, this.#wallet];
       if (client === null || wallet === null) return '';
       const { clock, chainId } = this.#parts;
@@ -315,7 +319,7 @@ export class AccountView {
   }
 
   #send(call: ReturnType<typeof cancelCall>, done: string): Promise<void> {
-    return this.#while(async () => {
+    return this.#work.run(async () => {
       const wallet = this.#wallet;
       if (wallet === null) return '';
       try {
@@ -326,23 +330,8 @@ export class AccountView {
     });
   }
 
-  /** One work at a time: a second press would sign or send the same once more. */
-  async #while(work: () => Promise<string>): Promise<void> {
-    if (this.#isBusy) return;
-    this.#isBusy = true;
-    this.#hold();
-    this.#say('Waiting for the wallet…');
-    try {
-      this.#say(await work());
-    } catch (error) {
-      this.#say(problemText(error));
-    }
-    this.#isBusy = false;
-    this.#hold();
-  }
-
   #hold(): void {
-    for (const button of byId('account').querySelectorAll('button')) hold(button, this.#isBusy);
+    for (const button of byId('account').querySelectorAll('button')) hold(button, this.#work.isBusy);
   }
 
   #say(text: string): void {

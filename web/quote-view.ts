@@ -10,10 +10,11 @@ import { contracts, parseDecimal, plainDecimal } from './amounts.js';
 import { ANY_AMOUNT, approveCall } from './contract-calls.js';
 import { words } from './display.js';
 import { byId, found, hold, setText } from './elements.js';
+import { OneAtATime } from './one-at-a-time.js';
 import { nameOf, normalizedPrice, premiumToken } from './option.js';
 import type { OwnQuotes } from './own-quotes.js';
 import type { ServerClock } from './server-clock.js';
-import { pendingText, problemText, shortAddress, type Wallet } from './wallet.js';
+import { pendingText, shortAddress, type Wallet } from './wallet.js';
 
 /** A taker's request: a quote of this side and size for that taker alone. */
 export interface RequestedQuote {
@@ -49,20 +50,24 @@ export class QuoteView {
   #pool: Pool | null = null;
   #wallet: Wallet | null = null;
   #taker: Hex | null = null;
-  #isBusy = false;
+  readonly #work = new OneAtATime({
+    hold: () => this.#enable(),
+    say: (text) => setText(byId('quote-note'), text),
+    waiting: 'Waiting…',
+  });
   #canPublish = true;
 
   constructor(parts: QuoteParts) {
     this.#parts = parts;
     this.#form.addEventListener('submit', (event) => {
       event.preventDefault();
-      void this.#while(() => this.#place());
+      void this.#work.run(() => this.#place());
     });
     this.#form.addEventListener('input', () => {
       // A result is of what was filled in before; a transaction that is under way goes on.
-      if (!this.#isBusy) setText(byId('quote-note'), '');
+      if (!this.#work.isBusy) setText(byId('quote-note'), '');
     });
-    this.#approve.addEventListener('click', () => void this.#while(() => this.#allow()));
+    this.#approve.addEventListener('click', () => void this.#work.run(() => this.#allow()));
     byId('quote-everyone').addEventListener('click', () => this.#for(null));
   }
 
@@ -90,7 +95,7 @@ export class QuoteView {
 
   #enable(): void {
     this.#button.disabled = this.#pool === null || (!this.#canPublish && this.#wallet !== null);
-    for (const button of [this.#button, this.#approve]) hold(button, this.#isBusy);
+    for (const button of [this.#button, this.#approve]) hold(button, this.#work.isBusy);
   }
 
   /** Prepares the answer to a request of the pool that is open; one to an anonymous taker is public. */
@@ -156,20 +161,6 @@ export class QuoteView {
     });
     this.#approve.hidden = true;
     return 'Approved. Place the quote again.';
-  }
-
-  async #while(work: () => Promise<string>): Promise<void> {
-    if (this.#isBusy) return;
-    this.#isBusy = true;
-    this.#enable();
-    setText(byId('quote-note'), 'Waiting…');
-    try {
-      setText(byId('quote-note'), await work());
-    } catch (error) {
-      setText(byId('quote-note'), problemText(error));
-    }
-    this.#isBusy = false;
-    this.#enable();
   }
 }
 

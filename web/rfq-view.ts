@@ -13,6 +13,7 @@ import { fillCover } from './contract-calls.js';
 import { timeText } from './display.js';
 import { byId, create, fillRows, found, hold, replaceChildren, setText, tableRow, withUsd } from './elements.js';
 import type { Market } from './market.js';
+import { OneAtATime } from './one-at-a-time.js';
 import { nameOf, normalizedPrice, premiumToken } from './option.js';
 import { throttled } from './redraw.js';
 import type { ServerClock } from './server-clock.js';
@@ -91,7 +92,12 @@ export class RfqView {
   #chosen: string | null = null;
   /** Readings of the offers that have begun: the newest alone is drawn. */
   #readings = 0;
-  #isBusy = false;
+  readonly #work = new OneAtATime({
+    hold: () => this.#hold(),
+    say: (text) => this.#say(text),
+    waiting: 'Waiting…',
+    onEnd: () => this.#refreshOffers(),
+  });
   readonly #vaultPrices = new Map<string, { readonly price: bigint | null; readonly atMs: number }>();
 
   constructor(market: Market, parts: RfqParts) {
@@ -99,10 +105,10 @@ export class RfqView {
     this.#parts = parts;
     this.#form.addEventListener('submit', (event) => {
       event.preventDefault();
-      void this.#while(() => this.#submit());
+      void this.#work.run(() => this.#submit());
     });
     byId('rfq-leg').addEventListener('click', () => this.#addLeg());
-    this.#accept.addEventListener('click', () => void this.#while(() => this.#acceptAll()));
+    this.#accept.addEventListener('click', () => void this.#work.run(() => this.#acceptAll()));
     this.#drawLegs();
     this.#draw();
   }
@@ -261,7 +267,7 @@ export class RfqView {
         [
           ['Offers', () => this.#choose(rfqId)],
           ...(isLive(rfq)
-            ? ([['Cancel', () => void this.#while(() => this.#cancel(packageId ?? rfqId))]] as const)
+            ? ([['Cancel', () => void this.#work.run(() => this.#cancel(packageId ?? rfqId))]] as const)
             : []),
         ],
       );
@@ -325,7 +331,7 @@ export class RfqView {
           this.#priceCell(pool, price, rfq.side),
           contracts(size),
         ],
-        provider === null ? [] : [['Accept', () => void this.#while(() => this.#acceptOffer(rfq, pool, offer))]],
+        provider === null ? [] : [['Accept', () => void this.#work.run(() => this.#acceptOffer(rfq, pool, offer))]],
       );
     });
     setText(byId('offers-title'), `Offers for ${nameOf(pool)}, ${premiumToken(pool)} per contract`);
@@ -455,23 +461,8 @@ export class RfqView {
     return filled > taken ? filled : taken;
   }
 
-  async #while(work: () => Promise<string>): Promise<void> {
-    if (this.#isBusy) return;
-    this.#isBusy = true;
-    this.#hold();
-    this.#say('Waiting…');
-    try {
-      this.#say(await work());
-    } catch (error) {
-      this.#say(problemText(error));
-    }
-    this.#isBusy = false;
-    this.#hold();
-    this.#refreshOffers();
-  }
-
   #hold(): void {
-    for (const button of byId('asking').querySelectorAll('button')) hold(button, this.#isBusy);
+    for (const button of byId('asking').querySelectorAll('button')) hold(button, this.#work.isBusy);
   }
 
   #say(text: string): void {

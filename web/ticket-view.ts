@@ -3,6 +3,7 @@ import { contracts, decimal, parseDecimal } from './amounts.js';
 import { allowanceOf, approveCall } from './contract-calls.js';
 import { timeText } from './display.js';
 import { byId, found, hold, setText } from './elements.js';
+import { OneAtATime } from './one-at-a-time.js';
 import { nameOf, normalizedPrice, premiumOf, premiumText, premiumToken, priceDigits } from './option.js';
 import { coalesced } from './redraw.js';
 import type { Leg } from './rfq-view.js';
@@ -48,7 +49,12 @@ export class TicketView {
   #allowance = 0n;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #lastAskedMs = -Infinity;
-  #isBusy = false;
+  readonly #work = new OneAtATime({
+    hold: () => this.#draw(),
+    say: (text) => this.#say(text),
+    waiting: 'Waiting…',
+    onEnd: () => this.#refresh(),
+  });
   /** Result of the user's last step. */
   #note = '';
   /** Why the terms cannot be read; empty: they can. */
@@ -155,7 +161,7 @@ export class TicketView {
     // The form may say the other side by the time that it is done.
     const verb = this.#side === 'ask' ? 'Bought' : 'Sold';
     const onSent = (hash: Hex): void => this.#say(pendingText(hash));
-    await this.#while(async () => {
+    await this.#work.run(async () => {
       if (step === 'APPROVE') {
         await wallet.send(approveCall(token, spender, BigInt(amount)), onSent);
         return `Approved. Nothing is traded yet.`;
@@ -174,7 +180,7 @@ export class TicketView {
     if (wallet === null) return this.#parts.onNeedsWallet();
     const size = parseDecimal(this.#size.value);
     if (pool === null || size === null || size === 0n) return;
-    await this.#while(async () => {
+    await this.#work.run(async () => {
       await this.#parts.askMakers({ pool, side: this.#side, size }, wallet.address);
       return 'Makers are asked. Their quotes for you count in as they come.';
     });
@@ -182,20 +188,6 @@ export class TicketView {
 
   #say(text: string): void {
     this.#note = text;
-    this.#draw();
-  }
-
-  async #while(work: () => Promise<string>): Promise<void> {
-    if (this.#isBusy) return;
-    this.#isBusy = true;
-    this.#say('Waiting…');
-    try {
-      this.#note = await work();
-    } catch (error) {
-      this.#note = problemText(error);
-    }
-    this.#isBusy = false;
-    this.#refresh();
     this.#draw();
   }
 
@@ -239,7 +231,7 @@ export class TicketView {
     setText(this.#button, step === null ? (isBuy ? 'Buy' : 'Sell') : labels[step]);
     this.#button.disabled = step === null || terms?.isDeployed === false;
     this.#ask.disabled = pool === null || asked === 0n;
-    for (const button of [this.#button, this.#ask]) hold(button, this.#isBusy);
+    for (const button of [this.#button, this.#ask]) hold(button, this.#work.isBusy);
   }
 
   /** The quotes of the cover, the best first: as many as there is room for, and all of them under the pointer. */
