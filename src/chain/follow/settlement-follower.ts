@@ -244,7 +244,7 @@ export class SettlementFollower {
   }
 
   /**
-   * What became gone in the last block is asked about once more. A node may answer for a block with the state of the next
+   * Orders that became gone in the last block are asked about once more. A node may answer for a block with the state of the next
    * one while it is mining that (measured with anvil), and no sweep asks about what is gone.
    */
   #goneAtEnd(): readonly Order[] {
