@@ -12,7 +12,7 @@ import type { InstrumentJson } from '../wire/options.js';
 import type { OrderbookQuote } from '../wire/orderbook.js';
 import { formatDecimal, parseDecimal } from '../wire/primitives.js';
 import { refusalText } from './refusal.js';
-import { type CliCommand, columns, EXIT_FAILED, EXIT_OK, UsageError } from './run.js';
+import { type CliCommand, columns, type CommandIo, EXIT_FAILED, EXIT_OK, UsageError } from './run.js';
 import {
   DECIMALS,
   decimalText,
@@ -26,6 +26,7 @@ import {
 } from './terminal.js';
 
 const KEY_VARIABLE = 'QUOTEBOOK_TRADER_KEY';
+const USDC_DECIMALS = 6;
 
 const ACCOUNT_FLAGS = {
   account:
@@ -135,8 +136,9 @@ function positionalsOf(session: TerminalSession, count: number, usage: string): 
   return session.positionals;
 }
 
-function readSeconds(text: string): number {
-  if (!/^[1-9][0-9]{0,8}$/.test(text)) throw new UsageError('--expires-in and --wait are whole seconds');
+function readSeconds({ values }: TerminalSession, flag: string, otherwise: number): number {
+  const text = values.get(flag) ?? String(otherwise);
+  if (!/^[1-9][0-9]{0,8}$/.test(text)) throw new UsageError(`--${flag} is a whole number of seconds above 0`);
   return Number(text);
 }
 
@@ -170,24 +172,66 @@ const quoteCommand = terminalCommand(
     const [price, size] = [readAmountAbove0(priceText, 'PRICE'), readAmountAbove0(sizeText, 'SIZE')];
     const taker = values.get('taker') ?? ZERO_ADDRESS;
     if (!isAddress(taker)) throw new UsageError('--taker is an address');
-    const deadline = Math.floor(systemClock.wallMs() / 1000) + readSeconds(values.get('expires-in') ?? '3600');
+    const deadline = Math.floor(systemClock.wallMs() / 1000) + readSeconds(session, 'expires-in', 3600);
     const account = await accountOf(session);
     const pool = await findInstrument(client, name);
     const { posted, quoteId } = await client.signQuote(account, pool, { side, price, size, taker, deadline });
     if (session.switches.has('dry-run')) {
       const { quotes } = await client.rest.checkQuotes([posted]);
-      io.out(JSON.stringify(quotes[0]));
-      return quotes.every(({ outcome }) => outcome !== 'failed') ? EXIT_OK : EXIT_FAILED;
+      const [checked] = quotes;
+      if (checked === undefined) throw new Error('The service says nothing about the quote');
+      const { outcome, reasons } = checked;
+      if (isJson) io.out(JSON.stringify(checked));
+      else if (outcome !== 'failed')
+        io.out(`${quoteId} ${outcome === 'exists' ? 'was published before' : 'would be published'}`);
+      else showRefusal(io, 'would be', reasons, pool, { side, price, size });
+      return outcome === 'failed' ? EXIT_FAILED : EXIT_OK;
     }
     const result = await client.rest.postQuotes([posted]);
     const [failed] = result.failed;
     if (isJson) io.out(JSON.stringify({ quoteId, ...result }));
     else if (failed === undefined)
       io.out(`${quoteId} ${result.exists.length > 0 ? 'was published before' : 'is live'}`);
-    else io.err(`The quote was refused: ${failed.reason}`);
+    else showRefusal(io, 'was', [failed.reason], pool, { side, price, size });
     return failed === undefined ? EXIT_OK : EXIT_FAILED;
   },
 );
+
+interface QuotedTerms {
+  readonly side: 'bid' | 'ask';
+  /** 1e-18, as the size. */
+  readonly price: bigint;
+  readonly size: bigint;
+}
+
+function showRefusal(
+  io: CommandIo,
+  verb: 'was' | 'would be',
+  reasons: readonly string[],
+  pool: InstrumentJson,
+  terms: QuotedTerms,
+): void {
+  io.err(`The quote ${verb} refused: ${reasons.join(', ')}`);
+  const needed = neededText(pool, terms);
+  const approval = `\`quotebook approve ${pool.instrument} ${needed}\``;
+  const what = `the ${needed} ${collateralName(pool)} that the quote needs`;
+  const remedies: Readonly<Record<string, string>> = {
+    InsufficientCollateralAllowance: `The router may not move ${what}: ${approval} lets it.`,
+    InsufficientCollateralBalance: `The account has less than ${what}.`,
+    OutOfBoundsPrice: 'PRICE is at most 1: no contract is worth more.',
+  };
+  for (const reason of reasons) if (reason in remedies) io.err(remedies[reason] ?? '');
+}
+
+/** Collateral tokens that the maker pays if all is filled, rounded up to the digits of USDC. */
+function neededText({ poolKey }: InstrumentJson, { side, price, size }: QuotedTerms): string {
+  const one = 10n ** BigInt(DECIMALS);
+  const premium = (price * size) / one;
+  const contracts = side === 'bid' ? premium : size - premium;
+  const needed = poolKey.isCallPool ? contracts : (contracts * BigInt(poolKey.strike)) / one;
+  const unit = 10n ** BigInt(DECIMALS - USDC_DECIMALS);
+  return formatDecimal((needed + unit - 1n) / unit, USDC_DECIMALS);
+}
 
 const RFQ_USAGE = 'quotebook rfq OPTION buy|sell SIZE';
 
@@ -200,10 +244,10 @@ const rfqCommand = terminalCommand(
     about: 'Shows private answers beside the public book, best price first. `quotebook fill` takes them.',
   },
   async (session) => {
-    const { client, isJson, values, io } = session;
+    const { client, isJson, io } = session;
     const [name = '', direction, sizeText] = positionalsOf(session, 3, RFQ_USAGE);
     const [side, size] = [sideFor(direction), readAmountAbove0(sizeText, 'SIZE')];
-    const waitMs = readSeconds(values.get('wait') ?? '5') * 1000;
+    const waitMs = readSeconds(session, 'wait', 5) * 1000;
     const account = await accountOf(session);
     const taker = account.address;
     await proveAccount(session, account);
@@ -269,6 +313,8 @@ const fillCommand = terminalCommand(
       const terms = { covered, shortfall, premium, fee, neededBalance, fills: planned };
       if (isJson) io.out(JSON.stringify(terms, decimalText));
       else io.out(costOf(covered, premium, fee));
+      const lack = fills.length === 0 ? NONE_WITHIN_LIMIT : 'the quotes within the limit are too few';
+      if (shortfall > 0n && !isJson) io.err(`${formatDecimal(shortfall, DECIMALS)} is not covered: ${lack}.`);
       return shortfall === 0n ? EXIT_OK : EXIT_FAILED;
     }
     if (session.switches.has('approve') && plan.allowance < plan.neededAllowance)
@@ -294,8 +340,12 @@ function showFills({ isJson, io }: TerminalSession, progress: FillProgress & { r
   }
   for (const fill of progress.fills) io.out(`${costOf(fill.size, fill.premium, fill.fee)}, transaction ${fill.hash}`);
   for (const { quoteId, reason } of progress.failed) io.err(`${quoteId} was not filled: ${reason}`);
-  if (progress.shortfall > 0n) io.err(`${formatDecimal(progress.shortfall, DECIMALS)} is not filled.`);
+  if (progress.shortfall === 0n) return;
+  const isNone = progress.fills.length + progress.failed.length === 0;
+  io.err(`${formatDecimal(progress.shortfall, DECIMALS)} is not filled${isNone ? `: ${NONE_WITHIN_LIMIT}` : ''}.`);
 }
+
+const NONE_WITHIN_LIMIT = 'no quote of others is within the limit';
 
 function missingMeans(means: NotEnoughMeansError, pool: InstrumentJson, decimals: number): string {
   const { needed, balance, allowance } = means;

@@ -45,8 +45,10 @@ async function quote(price: string, size = '2', ...more: string[]): Promise<stri
 }
 
 await t.test('quote signs and publishes, also for one taker; a dry run publishes nothing', async (t) => {
-  const dry = await run(['quote', option, 'ask', '0.05', '2', '--dry-run']);
+  const dry = await run(['quote', option, 'ask', '0.05', '2', '--dry-run', '--json']);
   t.equal(dry.code, EXIT_OK, dry.err.join('\n'));
+  const said = await run(['quote', option, 'ask', '0.05', '2', '--dry-run']);
+  t.match([said.code, said.out, said.err], [EXIT_OK, [/^0x[0-9a-f]{64} would be published$/], []]);
   t.match(JSON.parse(dry.out[0] ?? ''), { outcome: 'created', signer: maker.address.toLowerCase() });
   const byFile = await run(['quote', option, 'bid', '0.01', '1', '--key-file', 'maker.key']);
   t.equal(byFile.code, EXIT_OK, byFile.err.join('\n'));
@@ -55,10 +57,27 @@ await t.test('quote signs and publishes, also for one taker; a dry run publishes
   await quote('0.04', '1', '--taker', taker.address);
 });
 
+await t.test('a refused quote says what to do', async (t) => {
+  const dear = await run(['quote', option, 'ask', '1.5', '2', '--dry-run']);
+  t.strictSame([dear.code, dear.out], [EXIT_FAILED, []]);
+  t.match(dear.err, [/^The quote would be refused: OutOfBoundsPrice/, /^PRICE is at most 1/]);
+  const poor = { QUOTEBOOK_TRADER_KEY: `0x${'12'.repeat(32)}` };
+  const large = await run(['quote', option, 'bid', '0.05', '2000000000', '--dry-run']);
+  t.equal(large.code, EXIT_FAILED);
+  t.match(large.err.join('\n'), /The account has less than the 100000000 testWETH that the quote needs\./);
+  const allowance = `\`quotebook approve ${instrument} 1.9\` lets it.`;
+  const { code, out, err } = await run(['quote', option, 'ask', '0.05', '2'], poor);
+  t.strictSame([code, out], [EXIT_FAILED, []]);
+  t.strictSame(err, [
+    'The quote was refused: InsufficientCollateralAllowance',
+    `The router may not move the 1.9 testWETH that the quote needs: ${allowance}`,
+  ]);
+});
+
 await t.test('an account that is named goes before the key of the environment', async (t) => {
   const environment = { QUOTEBOOK_TRADER_KEY: taker.privateKey };
   const signer = async (...more: string[]): Promise<unknown> => {
-    const { out, err } = await run(['quote', option, 'ask', '0.05', '2', '--dry-run', ...more], environment);
+    const { out, err } = await run(['quote', option, 'ask', '0.05', '2', '--dry-run', '--json', ...more], environment);
     return (JSON.parse(out[0] ?? JSON.stringify({ signer: err })) as { signer: unknown }).signer;
   };
   t.equal(await signer(), taker.address.toLowerCase());
@@ -88,7 +107,21 @@ await t.test('fill shows the cost first, then fills within the limit', async (t)
   t.match(JSON.parse(out[0] ?? ''), { filled: (2n * ONE).toString(), shortfall: '0', fills: [{}, {}] });
   const dear = await run(['fill', option, 'buy', '1', '--limit', '0.001', '--account', '2']);
   t.equal(dear.code, EXIT_FAILED);
-  t.match(dear.err, [/1 is not filled/]);
+  t.strictSame(dear.err, ['1 is not filled: no quote of others is within the limit.']);
+});
+
+await t.test('a dry run of a fill says what is not covered, and why', async (t) => {
+  const id = await quote('0.05');
+  for (const [size, limit, out, err] of [
+    ['4', '0.05', '3 contracts, premium 0.15, fee', '1 is not covered: the quotes within the limit are too few.'],
+    ['3', '0.01', '0 contracts, premium 0, fee 0', '3 is not covered: no quote of others is within the limit.'],
+  ] as const) {
+    const dry = await run(['fill', option, 'buy', size, '--limit', limit, '--account', '2', '--dry-run']);
+    t.equal(dry.code, EXIT_FAILED);
+    t.match(dry.out, [out]);
+    t.strictSame(dry.err, [err]);
+  }
+  t.equal((await run(['cancel', id])).code, EXIT_OK);
 });
 
 await t.test('a fill that fails in the middle prints what it has filled before the error', async (t) => {
@@ -328,7 +361,8 @@ await t.test('wrong words are refused before anything is sent', async (t) => {
     [['quote', option, 'ask', '1', '0'], /SIZE is above 0/],
     [['quote', option, 'ask', '1', '1', '--account', '99'], /--account is a number from 0/],
     [['rfq', option, 'ask', '1'], /buy or to sell/],
-    [['rfq', option, 'buy', '1', '--wait', 'long'], /whole seconds/],
+    [['rfq', option, 'buy', '1', '--wait', 'long'], /--wait is a whole number of seconds above 0/],
+    [['quote', option, 'ask', '1', '1', '--expires-in', '0'], /--expires-in is a whole number of seconds above 0/],
     [['fill', option, 'buy', '1'], /--limit is a decimal number/],
     [['fill', option, 'buy', '1', '--limit', '1', '--router', 'x'], /--router/],
     [['cancel'], /name quotes by their ids/],
