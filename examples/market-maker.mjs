@@ -20,6 +20,17 @@ const ready = JSON.parse(readFileSync(readyFile, 'utf8'));
 // A cluster's file has several gateways: any of them will do.
 const { httpUrl, apiKey, rpcUrl, chainId, accounts, pools, contracts } = { ...ready, ...ready.gateways?.[0] };
 const pool = pools[Number(poolNumber)];
+const isAbove0 = (word) => /^\d+(\.\d+)?$/.test(word) && Number(word) > 0;
+if (
+  pool === undefined ||
+  ![fairPrice, wantedSize, ...words.slice(5)].every(isAbove0) ||
+  !(Number(wantedRfqSize ?? 0) >= 0)
+) {
+  console.error(
+    `POOL_NUMBER is from 0 to ${pools.length - 1}, everything else a decimal number above 0:\n  node examples/market-maker.mjs READY_FILE [POOL_NUMBER] [FAIR_PRICE] [SIZE] [RFQ_SIZE] [LIFE_SECONDS] [QUOTES_PER_DAY]`,
+  );
+  process.exit(2);
+}
 const [fair, size] = [parseEther(fairPrice), parseEther(wantedSize)];
 const rfqSize = wantedRfqSize === undefined ? size / 4n : parseEther(wantedRfqSize);
 

@@ -6,6 +6,13 @@ import { parseEther, parseSignature } from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';
 
 const [readyFile = 'data/ready.json', price = '0.12', size = '1'] = process.argv.slice(2);
+const isAbove0 = (word) => /^\d+(\.\d+)?$/.test(word) && Number(word) > 0;
+if (![price, size].every(isAbove0)) {
+  console.error(
+    `PRICE and SIZE are decimal numbers above 0:\n  node examples/post-quote.mjs READY_FILE [PRICE] [SIZE]`,
+  );
+  process.exit(2);
+}
 const ready = JSON.parse(readFileSync(readyFile, 'utf8'));
 // A cluster's file has several gateways: any of them will do.
 const { httpUrl, apiKey, chainId, accounts, pools } = { ...ready, ...ready.gateways?.[0] };

@@ -19,6 +19,13 @@ const { httpUrl, apiKey, rpcUrl, chainId, accounts, pools, contracts } = { ...re
 const account = privateKeyToAccount(accounts[2].privateKey);
 const taker = account.address;
 const pool = pools[Number(poolNumber)];
+const isAbove0 = (word) => /^\d+(\.\d+)?$/.test(word) && Number(word) > 0;
+if (pool === undefined || ![wantedSize, limit].every(isAbove0)) {
+  console.error(
+    `POOL_NUMBER is from 0 to ${pools.length - 1}, SIZE and LIMIT_PRICE are decimal numbers above 0:\n  node examples/taker.mjs READY_FILE [SIZE] [POOL_NUMBER] [LIMIT_PRICE]`,
+  );
+  process.exit(2);
+}
 const { poolAddress } = pool;
 const [size, limitPrice] = [parseEther(wantedSize), parseEther(limit)];
 

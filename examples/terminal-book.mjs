@@ -16,7 +16,14 @@ const [readyFile = 'data/ready.json', poolNumber = '0'] = process.argv.slice(2);
 const ready = JSON.parse(readFileSync(readyFile, 'utf8'));
 // A cluster's file has several gateways: any of them will do.
 const { httpUrl, apiKey, chainId, pools } = { ...ready, ...ready.gateways?.[0] };
-const { poolAddress } = pools[Number(poolNumber)];
+const pool = pools[Number(poolNumber)];
+if (pool === undefined) {
+  console.error(
+    `POOL_NUMBER is from 0 to ${pools.length - 1}:\n  node examples/terminal-book.mjs READY_FILE [POOL_NUMBER]`,
+  );
+  process.exit(2);
+}
+const { poolAddress } = pool;
 const client = new OrderbookClient({ url: httpUrl, apiKey, chainId: String(chainId), encoding: 'msgpack' });
 const [listed] = (await client.rest.pools()).filter((pool) => pool.poolAddress === poolAddress);
 const name = listed === undefined ? poolAddress : `${listed.base} ${listed.expiration} ${listed.strike} ${listed.type}`;

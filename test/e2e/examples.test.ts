@@ -112,6 +112,24 @@ t.test('a maker publishes a quote in a transaction of its own, without the walle
   t.match(again.output, /OutOfBoundsPrice/);
 });
 
+t.test('an example ends with its usage where a word is wrong', async (t) => {
+  for (const [name, ...words] of [
+    ['market-maker', '1', '0'],
+    ['market-maker', '99'],
+    ['market-maker', '0', '0.05', '2', '0.5', 'long'],
+    ['taker', '1', '999'],
+    ['taker', 'abc'],
+    ['post-quote', '0'],
+    ['publish-quote', '0.05', 'abc'],
+    ['terminal-book', '99'],
+  ] as const) {
+    const example = new Example(t, name, ...words);
+    t.equal(await example.ends(), 2, example.output);
+    t.match(example.output, new RegExp(`^[^\\n]* above 0:|^POOL_NUMBER is from 0 to \\d+:`));
+    t.match(example.output, `\n  node examples/${name}.mjs READY_FILE [`);
+  }
+});
+
 t.test('without a maker who answers, public quotes are taken, and what is missing is said', async (t) => {
   const maker = new Example(t, 'market-maker', '1', '0.03', '2');
   await maker.prints(/ask 1\.5 at 0\.0306/);
