@@ -201,7 +201,8 @@ async function openLeader(options: EngineProcessOptions, led: Leadership, values
     limits,
   );
   logger.info({ member, term, index: log.engine.index, ...took, ...times.end('state') }, 'leading');
-  const core = await openLeaderCore(options, led, values, past);
+  const keys = keysOnUse(cluster, limits);
+  const core = await openLeaderCore(options, led, { values, past, keys });
   if (metrics !== null) {
     const isReady = (): boolean => core.chains.follower.caughtUp && core.refusal() === null;
     measureEngine(metrics, { engine: log.engine, ...core, clock: systemClock, isReady });
@@ -211,7 +212,7 @@ async function openLeader(options: EngineProcessOptions, led: Leadership, values
     const { totalMs } = times;
     logger.info({ member, term, ...times.end('chains'), totalMs }, 'takeover complete');
   });
-  const proofs = new LocalProofStore(keysOnUse(cluster, limits), systemClock, limits);
+  const proofs = new LocalProofStore(keys, systemClock, limits);
   const server = new CallServer(cluster, {
     term,
     handlers: leaderCalls(core, cluster.maxPayload, proofs),
@@ -237,12 +238,16 @@ async function openLeader(options: EngineProcessOptions, led: Leadership, values
   return { core, past, server, stopNews };
 }
 
+interface LeaderParts extends Pick<CoreOptions, 'keys'> {
+  readonly values: LeaderValues;
+  readonly past: PastThread;
+}
+
 /** The chains' readers and the wallet over the log that this engine leads. */
 async function openLeaderCore(
   { settings, profile, limits, logger, metrics, rpc, quotas, walletKey, onFault }: EngineProcessOptions,
   { journal, log }: Leadership,
-  values: LeaderValues,
-  past: PastThread,
+  { values, past, keys }: LeaderParts,
 ): Promise<LocalCore> {
   const openIntents = (chainId: number, address: Hex): IntentLog =>
     new IntentLog(values.of(`intents-${chainId}-${address.toLowerCase()}`));
@@ -255,6 +260,7 @@ async function openLeaderCore(
       engine: log.engine,
       budgets: values.of('budgets'),
       past,
+      keys,
       random: systemRandom,
       limits: { ...limits, reorgDepth: log.reorgDepth },
       logger,
@@ -271,13 +277,14 @@ async function openLeaderCore(
 function keysOnUse(
   cluster: ClusterConnection,
   limits: Limits,
-): Pick<KeyStore, 'prove' | 'signOut' | 'addSelfKey' | 'noteUses'> {
+): Pick<KeyStore, 'prove' | 'signOut' | 'addSelfKey' | 'noteUses' | 'missing'> {
   const openKeys = openedOnce(async () => openClusterKeyStore(await ClusterKeyFiles.open(cluster), limits));
   return {
     prove: async (...proof) => (await openKeys()).prove(...proof),
     signOut: async (...session) => (await openKeys()).signOut(...session),
     addSelfKey: async (...key) => (await openKeys()).addSelfKey(...key),
     noteUses: async (...uses) => (await openKeys()).noteUses(...uses),
+    missing: async (ids) => (await openKeys()).missing(ids),
   };
 }
 

@@ -21,6 +21,7 @@ import { StoppableClock } from '../system/stoppable-clock.js';
 import { openFollowedChains, watchHeads } from './chain-wiring.js';
 import { openIntake, openSignatures } from './publishing-wiring.js';
 import { openAccountQueries, openOptionServices, readsForClients } from './options-wiring.js';
+import { GoneKeys } from '../protection/gone-keys.js';
 import { noncesOfKeys } from '../protection/provider-consent.js';
 import { QuoteProtection } from '../protection/quote-protection.js';
 import { quotePublishing } from './quote-publishing.js';
@@ -105,6 +106,10 @@ export async function openLocalCore(
   const consents = { engine, sequencer, signatures, chainId, nowSeconds, limits, nonces: noncesOfKeys(limits) };
   const withdrawals = quoteWithdrawals(consents);
   const protections = new QuoteProtection({ ...consents, clock });
+  const goneKeys = new GoneKeys({
+    ...{ engine, sequencer, clock, limits, keys: options.keys },
+    onFault: (error) => options.logger.error({ err: error }, 'API key reload failed'),
+  });
   let expiry: ExpiryTimer | null = null;
   let watches: ReturnType<typeof watchHeads> = [];
   return {
@@ -128,6 +133,7 @@ export async function openLocalCore(
     start() {
       expiry = new ExpiryTimer({ engine, sequencer, time, clock, retryMs: limits.journalRetryMs });
       protections.start();
+      goneKeys.start();
       watches = watchHeads(options, chains);
       chains.follower.start();
     },
@@ -138,6 +144,7 @@ export async function openLocalCore(
       await signing.signatureChecks.close();
       expiry?.stop();
       protections.stop();
+      goneKeys.stop();
       await journal.flush();
     },
   };

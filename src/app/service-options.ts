@@ -100,4 +100,4 @@ export type CoreOptions = Pick<
   | 'showStatus'
   | 'onFault'
   | 'onDeepReorg'
->;
+> & { readonly keys: Pick<KeyStore, 'missing'> };

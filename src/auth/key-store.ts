@@ -338,6 +338,12 @@ export class KeyStore {
     });
   }
 
+  /** Which of these ids are of no key that is in the list and not revoked, by what the files say at this moment. */
+  async missing(ids: ReadonlySet<string>): Promise<ReadonlySet<string>> {
+    await this.refresh();
+    return new Set([...ids].filter((id) => !this.#byId.has(id)));
+  }
+
   /** The key is returned this once and never again. Throws when the label is not 1 to 100 printable characters. */
   async create(
     tier: KeyTier,

@@ -47,6 +47,8 @@ export const limits = {
   authorizationsPerProvider: 16,
   authorizationsPerKey: 100,
   authorizationsKept: 5_000,
+  /** How often those of keys that are gone are looked for. The second look that misses a key ends them. */
+  goneKeyLookMs: 30_000,
   /** Bounds of the timers that withdraw quotes, and the least time that they have after a start. */
   timerMinSeconds: 2,
   timerMaxSeconds: 3_600,

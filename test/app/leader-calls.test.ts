@@ -33,6 +33,8 @@ t.test(
     const rpc = httpRpc([market.chain.rpcUrl]);
     const common = { clock: systemClock, random: systemRandom, limits: { ...limits, chainPollMs: 20 } };
     const onFault = (error: unknown): void => void t.error(error);
+    const keys = await KeyStore.open({ ...common, files: new MemoryKeyFiles(), cacheSize: 1 });
+    t.teardown(() => keys.close());
     const core = await openLocalCore(
       {
         ...common,
@@ -43,14 +45,13 @@ t.test(
         journal: new MemoryJournal(),
         logger: pino({ level: 'silent' }),
         metrics: null,
+        keys,
         onFault,
       },
       new Quotas(tierQuotas, 1, () => undefined),
       onFault,
     );
     t.teardown(() => core.stop());
-    const keys = await KeyStore.open({ ...common, files: new MemoryKeyFiles(), cacheSize: 1 });
-    t.teardown(() => keys.close());
     const leader = leaderCalls(core, 1 << 20, new LocalProofStore(keys, systemClock, limits));
     const { pool, ...offer } = await market.sign(market.pool('testWETH', 1800n, true));
     const publish = () => leader.publish({ id: 'key', tier: 'paid' }, [{ ...offer, poolKey: pool.poolKey }]);

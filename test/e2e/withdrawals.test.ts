@@ -426,6 +426,26 @@ await t.test(
   },
 );
 
+await t.test('the authorisation of a key that is revoked leaves its place to another', async (t) => {
+  const own = await startTestService({
+    chain,
+    limits: { ...limits, authorizationsPerProvider: 1, goneKeyLookMs: 20 },
+  });
+  t.teardown(() => own.stop());
+  const [first, second] = [await newClient('the first key', own), await newClient('the second key', own)];
+  for (const each of [first, second]) await each.signIn({ account: signer });
+  const authorize = ({ rest }: typeof first) => rest.authorizeKey({ chainId, provider });
+  const { keyId } = await authorize(first);
+  await t.rejects(authorize(second), { name: 'ApiError', status: 429, code: 'too_many_protections' });
+  await own.keys.revoke(keyId);
+  await until(() =>
+    authorize(second).then(
+      () => true,
+      () => false,
+    ),
+  );
+});
+
 await t.test('a proven maker withdraws all its quotes, of one pool and of every, however many', async (t) => {
   const small = await startTestService({ chain, limits: { ...limits, withdrawalsPerRequest: 2 } });
   t.teardown(() => small.stop());
