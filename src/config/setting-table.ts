@@ -183,7 +183,7 @@ export const settingTable = {
     [] as readonly string[],
     'amounts such as USDC=50000, separated by commas',
     'Most whole tokens that fills and trades with vaults, for keys with the scope operator, pay in 24 hours. ' +
-      'A token that is not named has no cap.',
+      'A token that is not named has no cap. Quotes that such a key signs do not count when others fill them.',
   ),
   operatorReferrer: setting(
     Type.String({ pattern: '^0x[0-9a-fA-F]{40}$' }),
