@@ -376,7 +376,7 @@ function openFollowers(options: ChainsOptions, parts: FollowerParts) {
     early,
     window: windows.stream,
     listener: {
-      onSettled: (quoteId, refusal) => publisher?.settle(quoteId, refusal),
+      onDecided: (quoteId, refusal) => publisher?.onEventRead(quoteId, refusal),
       onRefused: options.onRefusedEvent,
       beforeEntry: () => settlement.reportBlock(),
     },

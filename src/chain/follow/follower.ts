@@ -117,24 +117,24 @@ export class BookFollower {
   /** True when both chains were read to their heads, and there is nothing left to ask. */
   async #step(): Promise<boolean> {
     if (!this.#caughtUp) return this.#catchUp();
-    const [settled, news] = await settleBoth(this.parts.settlement.step(), this.parts.stream.look());
-    return this.#enter(settled, news);
+    const [isSettlementRead, news] = await settleBoth(this.parts.settlement.step(), this.parts.stream.look());
+    return this.#enter(isSettlementRead, news);
   }
 
   /** Backfill: quotes enter with today's state, not with that of a block a month ago, so the stream waits. */
   async #catchUp(): Promise<boolean> {
-    const settled = await this.parts.settlement.step();
-    if (settled) return this.#enter(settled, await this.parts.stream.look());
+    const isSettlementRead = await this.parts.settlement.step();
+    if (isSettlementRead) return this.#enter(isSettlementRead, await this.parts.stream.look());
     const { position } = this.parts.settlement;
     if (position !== null) this.parts.listener.onProgress(position, this.parts.stream.position);
     return false;
   }
 
-  async #enter(settled: boolean, news: StreamUpdate): Promise<boolean> {
+  async #enter(isSettlementRead: boolean, news: StreamUpdate): Promise<boolean> {
     const { position } = this.parts.settlement;
-    if (position === null) return settled;
-    const streamed = await this.parts.stream.enter(news, position);
-    if (!settled || !streamed) {
+    if (position === null) return isSettlementRead;
+    const isStreamRead = await this.parts.stream.enter(news, position);
+    if (!isSettlementRead || !isStreamRead) {
       this.parts.listener.onProgress(position, this.parts.stream.position);
       return false;
     }

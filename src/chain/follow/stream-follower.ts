@@ -23,7 +23,7 @@ import type { StatePrefetch } from './state-prefetch.js';
 
 export interface StreamListener {
   /** The book knows this quote now, or (`refusal`) will not take it. */
-  onSettled(quoteId: Hex, refusal: string | null): void;
+  onDecided(quoteId: Hex, refusal: string | null): void;
   onRefused(why: StreamRefusal, log: ChainLog): void;
   /**
    * Quotes are about to enter with the state of the settlement block that was given: the book has to know of it first.
@@ -130,7 +130,7 @@ export class StreamFollower {
     const isLate = candidates.some(({ log }) => late.includes(log));
     if (isLate && this.position !== null) await this.#reportPosition(this.position);
     for (const refused of checked.refused) if (!this.parts.window.isBeforeMemory(refused.log)) this.#refuse(refused);
-    for (const quoteId of checked.known) this.parts.listener.onSettled(quoteId, null);
+    for (const quoteId of checked.known) this.parts.listener.onDecided(quoteId, null);
     await this.#enter(candidates, readings, timestamps, settlement);
     if (range !== null) {
       const to = idOf(range.to);
@@ -176,7 +176,7 @@ export class StreamFollower {
         ...(early.length > 0 && { early }),
         position: positionAt('stream', log),
       });
-      if (this.parts.book.get(quoteId) !== undefined) this.parts.listener.onSettled(quoteId, null);
+      if (this.parts.book.get(quoteId) !== undefined) this.parts.listener.onDecided(quoteId, null);
       else {
         const why = reading.error === null ? 'EXPIRED' : 'NOT_FILLABLE';
         this.#refuse({ why, log, publication: { quoteId, reason: reading.error ?? 'QuoteOBExpired' } });
@@ -203,7 +203,7 @@ export class StreamFollower {
 
   #refuse({ why, log, publication }: RefusedEvent): void {
     this.parts.listener.onRefused(why, log);
-    if (publication !== null) this.parts.listener.onSettled(publication.quoteId, publication.reason);
+    if (publication !== null) this.parts.listener.onDecided(publication.quoteId, publication.reason);
   }
 }
 

@@ -119,7 +119,7 @@ export class QuotePublisher {
   }
 
   /** The quote's event was read; `refusal` is the reason why the book rejected it, or null. */
-  settle(quoteId: Hex, refusal: string | null): void {
+  onEventRead(quoteId: Hex, refusal: string | null): void {
     const publication = this.#publications.get(quoteId);
     if (publication === undefined) return;
     const { isSent } = publication;

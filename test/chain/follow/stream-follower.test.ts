@@ -36,7 +36,7 @@ function follow({ height, resume = NOTHING, position, logTime = 1, meanwhile }: 
   const events: [blockNumber: number, logIndex: number, quote?: IdentifiedQuote][] = [];
   const commands: Command[] = [];
   const entered = new Map<string, Command>();
-  const settled: (string | null)[] = [];
+  const decided: (string | null)[] = [];
   const refused: string[] = [];
   const log = { takes: true };
   const clock = new ManualClock();
@@ -127,7 +127,7 @@ function follow({ height, resume = NOTHING, position, logTime = 1, meanwhile }: 
     early: { take: () => [] },
     window,
     listener: {
-      onSettled: (_quoteId, refusal) => settled.push(refusal),
+      onDecided: (_quoteId, refusal) => decided.push(refusal),
       onRefused: (why, { blockNumber, logIndex }) => refused.push(`${why} ${blockNumber}:${logIndex}`),
       beforeEntry: () => Promise.resolve(),
     },
@@ -146,11 +146,11 @@ function follow({ height, resume = NOTHING, position, logTime = 1, meanwhile }: 
       .map((command) => [command.type, 'position' in command ? command.position.blockNumber : undefined]);
   const times = (): number[] =>
     commands.flatMap((command) => (command.type === 'ENTER_QUOTE' ? [command.quote.ts] : []));
-  return { chain, follower, events, log, clock, settled, refused, step, readAll, told, times };
+  return { chain, follower, events, log, clock, decided, refused, step, readAll, told, times };
 }
 
 t.test('of a range whose end was replaced while its quotes were asked about nobody hears', async (t) => {
-  const { events, settled, refused, step, readAll, told } = follow({
+  const { events, decided, refused, step, readAll, told } = follow({
     height: 17,
     meanwhile(chain) {
       if (chain.height !== 17) return;
@@ -162,14 +162,14 @@ t.test('of a range whose end was replaced while its quotes were asked about nobo
   t.equal(await step(), false);
   t.strictSame(told(), [['ADVANCE_POSITION', 9]]);
   await t.rejects(step(), ChainMoved);
-  t.strictSame([told(), settled, refused], [[], [], []]);
+  t.strictSame([told(), decided, refused], [[], [], []]);
   await readAll();
   t.strictSame(told(), [
     ['ADVANCE_POSITION', 10],
     ['ENTER_QUOTE', 12],
     ['ADVANCE_POSITION', 18],
   ]);
-  t.strictSame([settled, refused], [[null], ['MALFORMED 13:0']]);
+  t.strictSame([decided, refused], [[null], ['MALFORMED 13:0']]);
 });
 
 t.test(
@@ -207,15 +207,15 @@ t.test("quotes have their blocks' times, whatever a node says of those of the lo
 });
 
 t.test('the publisher of a known quote hears that the book has it', async (t) => {
-  const { chain, events, settled, step, readAll, told } = follow({ height: 20 });
+  const { chain, events, decided, step, readAll, told } = follow({ height: 20 });
   events.push([20, 0, sampleQuote({ n: 1 })]);
   await readAll();
-  t.strictSame(settled, [null]);
+  t.strictSame(decided, [null]);
   told();
   chain.mine(1);
   events.push([21, 0, sampleQuote({ n: 1 })]);
   t.equal(await step(), true, 'nothing is left to be read');
-  t.strictSame(settled, [null, null]);
+  t.strictSame(decided, [null, null]);
   t.strictSame(told(), [['ADVANCE_POSITION', 21]]);
   t.equal(await step(), true);
 });

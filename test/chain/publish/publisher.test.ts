@@ -25,7 +25,7 @@ t.test('a quote that a reorg removed is pending until it is read again: new requ
   const outcomes = publish(first, second);
   mine[0]?.();
   await turn();
-  for (const { quoteId } of [first, second]) publisher.settle(quoteId, null);
+  for (const { quoteId } of [first, second]) publisher.onEventRead(quoteId, null);
   await Promise.all(outcomes);
   publisher.onReorg(1);
   t.notOk(publisher.has(first), 'it stands in an older block');
@@ -34,7 +34,7 @@ t.test('a quote that a reorg removed is pending until it is read again: new requ
   t.strictSame([...publisher.awaited()], [first, second]);
   const [again] = publish(first);
   t.equal(sent.length, 1, 'nothing is sent for it');
-  publisher.settle(first.quoteId, null);
+  publisher.onEventRead(first.quoteId, null);
   t.match(await again, { type: 'ENTERED' });
   const [never] = publish(second);
   clock.advance(1_000);
@@ -48,10 +48,10 @@ t.test('one that is under way stays so where a reorg takes an earlier one of its
   publish(first);
   mine[0]?.();
   await turn();
-  publisher.settle(first.quoteId, null);
+  publisher.onEventRead(first.quoteId, null);
   const [again] = publish(first);
   publisher.onReorg(0);
-  publisher.settle(first.quoteId, 'QuoteOBExpired');
+  publisher.onEventRead(first.quoteId, 'QuoteOBExpired');
   t.match(await again, { type: 'REFUSED' });
 });
 
@@ -66,7 +66,7 @@ t.test('what an earlier run has on its way is joined in whatever company it is p
   t.strictSame([...publisher.awaited()], [second, third]);
   await turn();
   t.strictSame(mined, [receipt.txHash], 'its events are read at once');
-  publisher.settle(second.quoteId, null);
+  publisher.onEventRead(second.quoteId, null);
   t.match(await joined, { type: 'ENTERED' });
   const [never] = publish(first);
   await turn();
@@ -79,10 +79,10 @@ t.test('where that is given up it is sent, unless others have published it meanw
   let giveUp: (end: null) => void = () => undefined;
   left.push({ data: encodeAdd([first, second, third]), end: new Promise((resolve) => (giveUp = resolve)) });
   const [, entered] = publish(first, second, third);
-  publisher.settle(second.quoteId, null);
+  publisher.onEventRead(second.quoteId, null);
   giveUp(null);
   await turn();
-  publisher.settle(third.quoteId, null); // while it waits to be sent
+  publisher.onEventRead(third.quoteId, null); // while it waits to be sent
   clock.advance(0);
   t.match(sent, [{ data: encodeAdd([first]) }]);
   t.equal(sent.length, 1);
@@ -150,7 +150,7 @@ t.test('events are awaited of what was sent, until it is settled, and not of wha
   publish(second);
   publish(third);
   t.strictSame([...publisher.awaited()], [first, second]);
-  publisher.settle(first.quoteId, null);
+  publisher.onEventRead(first.quoteId, null);
   t.strictSame([...publisher.awaited()], [second]);
   t.end();
 });
@@ -158,9 +158,9 @@ t.test('events are awaited of what was sent, until it is settled, and not of wha
 t.test('what is read of a quote settles its publication, and of a quote of others none', async (t) => {
   const { publisher, publish } = newPublisher();
   const [entered, refused] = publish(first, second);
-  publisher.settle(third.quoteId, null);
-  publisher.settle(first.quoteId, null);
-  publisher.settle(second.quoteId, 'QuoteOBExpired');
+  publisher.onEventRead(third.quoteId, null);
+  publisher.onEventRead(first.quoteId, null);
+  publisher.onEventRead(second.quoteId, 'QuoteOBExpired');
   t.strictSame(await entered, { type: 'ENTERED', isSent: true });
   t.strictSame(await refused, { type: 'REFUSED', isSent: true, reason: 'QuoteOBExpired' });
 });
@@ -170,7 +170,7 @@ t.test('what others publish while ours waits is not paid for again', async (t) =
   publish(first);
   publish(second);
   const [outcome] = publish(third);
-  publisher.settle(third.quoteId, null);
+  publisher.onEventRead(third.quoteId, null);
   t.strictSame(await outcome, { type: 'ENTERED', isSent: false });
   mine[0]?.();
   await turn();
@@ -182,7 +182,7 @@ t.test('what comes for a quote that is under way joins it, and has the same outc
   const { publisher, publish, sent } = newPublisher();
   const outcomes = [...publish(first), ...publish({ ...first })];
   t.equal(sent.length, 1);
-  publisher.settle(first.quoteId, 'QuoteOBExpired');
+  publisher.onEventRead(first.quoteId, 'QuoteOBExpired');
   const refused = { type: 'REFUSED', isSent: true, reason: 'QuoteOBExpired' };
   t.strictSame(await Promise.all(outcomes), [refused, refused]);
   t.notOk(publisher.has(first));
@@ -219,7 +219,7 @@ t.test('a publication whose block has not been read stays pending: new requests 
 
 t.test('one whose event is in the block when that is read again has entered', async (t) => {
   const { clock, publish, mine, readAgain } = newPublisher(undefined, undefined, (publisher) =>
-    publisher.settle(first.quoteId, null),
+    publisher.onEventRead(first.quoteId, null),
   );
   const [late] = publish(first);
   mine[0]?.();
@@ -246,7 +246,7 @@ t.test('a quote that was posted again is not given up with what it was first pub
   const [, lost] = publish(first, second);
   mine[0]?.();
   await turn();
-  publisher.settle(first.quoteId, null);
+  publisher.onEventRead(first.quoteId, null);
   publish(first); // a reorg took it back
   clock.advance(1_000);
   t.match(await lost, { type: 'FAILED', error: PublicationUnseen });
@@ -335,7 +335,7 @@ t.test('whatever is not settled takes room', (t) => {
   publish(first);
   publish(second, second);
   t.equal(publisher.room, room - 2);
-  publisher.settle(first.quoteId, null);
+  publisher.onEventRead(first.quoteId, null);
   t.equal(publisher.room, room - 1);
   t.end();
 });
@@ -367,6 +367,6 @@ t.test('one whose time is up while it waits is neither sent nor paid for', async
   for (let batch = 0; batch < 3; batch++) clock.advance(0);
   t.strictSame(await expired, { type: 'REFUSED', isSent: false, reason: 'QuoteOBExpired' });
   t.match(sent.slice(2), [{ data: encodeAdd([fifth]) }], 'the next goes on behind them');
-  publisher.settle(fifth.quoteId, null);
+  publisher.onEventRead(fifth.quoteId, null);
   t.strictSame(await good, { type: 'ENTERED', isSent: true });
 });
