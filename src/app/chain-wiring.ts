@@ -335,7 +335,7 @@ interface FollowerParts {
 
 /** The followers enter the events of each chain into the book. */
 function openFollowers(options: ChainsOptions, parts: FollowerParts) {
-  const { profile, book, clock, limits, signatures, checks, readSoFar } = options;
+  const { profile, book, clock, limits, signatures, signatureChecks, readSoFar } = options;
   const { readers, cursors, windows, states, submitter, publisher } = parts;
   const prefetch = new StatePrefetch(states, () => publisher?.awaited() ?? [], limits.statesPerSlice);
   const early = new EarlyEvents(limits.earlyEvents);
@@ -367,7 +367,7 @@ function openFollowers(options: ChainsOptions, parts: FollowerParts) {
       book,
       pools: parts.pools,
       signatures,
-      verifier: checks,
+      signatureChecks,
       clock,
       nowSeconds: options.nowSeconds,
       checksPerTurn: limits.checksPerTurn,
@@ -459,7 +459,7 @@ export function openFollowedChains(options: CoreOptions, parts: FollowedChainsPa
     known: () => engine.known(),
     readSoFar: { position: (role) => engine.positions()[role], trail: (role) => engine.trail(role) },
     signatures: signing.signatures,
-    checks: signing.signatureChecks,
+    signatureChecks: signing.signatureChecks,
     onSettlementTime: (timestamp) => time.observe(timestamp),
     nowSeconds,
     onRefusedEvent(why, { txHash, logIndex }) {

@@ -64,7 +64,7 @@ export interface ChainsOptions {
   readonly known: () => Iterable<Order>;
   readonly readSoFar: ReadSoFar;
   readonly signatures: Pick<QuoteSignature, 'quoteId'>;
-  readonly checks: Pick<SignatureChecks, 'verifyAll'>;
+  readonly signatureChecks: Pick<SignatureChecks, 'verifyAll'>;
   readonly clock: Clock;
   readonly random: Random;
   readonly limits: Limits;

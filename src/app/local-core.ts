@@ -91,7 +91,7 @@ export async function openLocalCore(
   const wallets = { operatorGas, operatorCaps };
   const parts = { ...options, ...wallets, series, sequencer, time, chains, requestClock, reads, accounts, signatures };
   const optionServices = openOptionServices(parts);
-  const publisher = quotePublishing({
+  const unmeasured = quotePublishing({
     ...openIntake(options, { sequencer, chains, signing, nowSeconds, requestClock }),
     quotas,
     operatorGas,
@@ -100,7 +100,7 @@ export async function openLocalCore(
     chains,
     staleness: () => staleness(chains, clock.monotonicMs()),
   });
-  const measured = measuredPublishing(publisher, clock, metrics);
+  const measured = measuredPublishing(unmeasured, clock, metrics);
   const publishing = options.traces?.publishing(measured) ?? measured;
   const { chainId } = options.profile.settlement;
   const consents = { engine, sequencer, signatures, chainId, nowSeconds, limits, nonces: noncesOfKeys(limits) };

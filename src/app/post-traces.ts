@@ -95,9 +95,9 @@ export class PostTraces {
     };
   }
 
-  /** `checks(around)`: the checks whose signatures and chain reads run inside `around`, which times them. */
-  checks(checks: (around: TimeStep) => QuoteChecks): QuoteChecks {
-    const untraced = checks((_, task) => task());
+  /** `validating(around)`: the validation whose signatures and chain reads run inside `around`, which times them. */
+  validation(validating: (around: TimeStep) => QuoteChecks): QuoteChecks {
+    const untraced = validating((_, task) => task());
     return {
       refusals: (quotes) => untraced.refusals(quotes),
       check: async (posted, pending) => {
@@ -105,7 +105,7 @@ export class PostTraces {
         if (traced === undefined) return untraced.check(posted, pending);
         const span = traced.span.child('check quotes', { 'quotebook.quotes': posted.length });
         try {
-          const items = await checks((name, task) => timed(span.child(name), task)).check(posted, pending);
+          const items = await validating((name, task) => timed(span.child(name), task)).check(posted, pending);
           for (const item of items) if (isAccepted(item)) this.#follow(traced, item.quote.quoteId);
           return items;
         } finally {

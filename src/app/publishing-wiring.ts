@@ -63,13 +63,13 @@ export function openIntake({ engine, clock, limits, traces }: CoreOptions, parts
   const common = { orders: known, pools, rules, states, clock, checksPerTurn };
   const dryRun = new QuoteDryRun({ ...common, digests, signatures });
   if (publisher === null) return { intake: null, dryRun };
-  const validation = (around: TimeStep): QuoteValidation => {
+  const validating = (around: TimeStep): QuoteValidation => {
     const timedChecks: Pick<SignatureCache, 'verifyAll'> = {
       verifyAll: (claimed) => around('verify signatures', () => signatureChecks.verifyAll(claimed)),
     };
     const timedStates: typeof states = { read: (...args) => around('ask the pools', () => states.read(...args)) };
     return new QuoteValidation({ ...common, signatureChecks: timedChecks, states: timedStates });
   };
-  const intakeChecks = traces?.checks(validation) ?? new QuoteValidation({ ...common, signatureChecks });
-  return { intake: new QuoteIntake(known, intakeChecks, publisher, requestClock, limits), dryRun };
+  const validation = traces?.validation(validating) ?? new QuoteValidation({ ...common, signatureChecks });
+  return { intake: new QuoteIntake(known, validation, publisher, requestClock, limits), dryRun };
 }

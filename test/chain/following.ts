@@ -126,7 +126,7 @@ export class Following {
       known: () => engine.known(),
       readSoFar: { position: (role) => engine.positions()[role], trail: (role) => engine.trail(role) },
       signatures,
-      checks: new InlineSignatureChecks(signatures, systemClock, limits.checksPerTurn),
+      signatureChecks: new InlineSignatureChecks(signatures, systemClock, limits.checksPerTurn),
       clock: systemClock,
       random: systemRandom,
       limits,

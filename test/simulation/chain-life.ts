@@ -80,7 +80,7 @@ export class ChainLife {
       known: () => engine.known(),
       readSoFar: { position: (role) => engine.positions()[role], trail: (role) => engine.trail(role) },
       signatures,
-      checks: new InlineSignatureChecks(signatures, clock, limits.checksPerTurn),
+      signatureChecks: new InlineSignatureChecks(signatures, clock, limits.checksPerTurn),
       clock,
       random,
       limits,

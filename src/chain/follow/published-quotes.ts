@@ -46,7 +46,7 @@ export interface PublicationCheckParts {
   readonly book: Pick<BookPort, 'get'>;
   readonly pools: Pick<PoolAddresses, 'resolveEvenLater'>;
   readonly signatures: Pick<QuoteSignature, 'quoteId'>;
-  readonly verifier: Pick<SignatureChecks, 'verifyAll'>;
+  readonly signatureChecks: Pick<SignatureChecks, 'verifyAll'>;
   readonly clock: Clock;
   /** Engine time, Unix seconds: what is due by then is not asked about. */
   readonly nowSeconds: () => number;
@@ -91,7 +91,7 @@ export class PublicationCheck {
         refused.push({ why: problem.why, log, publication: { quoteId, reason: problem.reason } });
       } else unverified.push({ quote, log });
     }
-    const verdicts = await this.parts.verifier.verifyAll(unverified.map(({ quote }) => quote));
+    const verdicts = await this.parts.signatureChecks.verifyAll(unverified.map(({ quote }) => quote));
     const candidates = new Map<Hex, QuoteCandidate>();
     for (const [i, candidate] of unverified.entries()) {
       const { quoteId } = candidate.quote;

@@ -47,7 +47,7 @@ const GONE = 'QuoteOBOverfilled';
 export class QuoteIntake {
   constructor(
     private readonly orders: KnownOrders,
-    private readonly checks: Pick<QuoteValidation, 'check' | 'refusals'>,
+    private readonly validation: Pick<QuoteValidation, 'check' | 'refusals'>,
     private readonly publisher: Pick<QuotePublisher, 'prefetch' | 'has' | 'publish' | 'room' | 'walletAddress'>,
     private readonly clock: Clock,
     private readonly limits: IntakeLimits,
@@ -67,7 +67,7 @@ export class QuoteIntake {
 
   async #submit(posted: readonly QuoteToPublish[], budget: QuoteBudget): Promise<IntakeResult> {
     const { publisher } = this;
-    const promising = await this.checks.check(posted, {
+    const promising = await this.validation.check(posted, {
       join: (quote) => (publisher.has(quote) ? publisher.publish(quote) : null),
       prefetch: (quotes) => publisher.prefetch(quotes),
     });
@@ -135,7 +135,7 @@ export class QuoteIntake {
   }
 
   async #refusals(quotes: readonly IdentifiedQuote[]): Promise<(string | null)[]> {
-    return (await unlessChainFails(() => this.checks.refusals(quotes), null)) ?? quotes.map(() => GONE);
+    return (await unlessChainFails(() => this.validation.refusals(quotes), null)) ?? quotes.map(() => GONE);
   }
 
   #answer(

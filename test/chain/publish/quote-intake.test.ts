@@ -58,7 +58,7 @@ function newIntake(
   let readings = 0;
   const rules = new QuoteRules({ quoteId: ({ salt }) => quoteIdOf(salt) }, nowSeconds, LIMITS);
   const known = { get: (quoteId: Hex) => orders.get(quoteId), whenDurable: () => durable };
-  const intakeChecks = new QuoteValidation({
+  const validation = new QuoteValidation({
     orders: known,
     pools: { resolve: (keys) => Promise.resolve(keys.map(() => quote.pool)) },
     rules,
@@ -75,7 +75,7 @@ function newIntake(
   });
   const intake = new QuoteIntake(
     known,
-    intakeChecks,
+    validation,
     {
       room: 10,
       walletAddress: quote.provider,
