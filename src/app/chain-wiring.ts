@@ -433,7 +433,7 @@ export interface FollowedChains {
   readonly ready: Promise<void>;
 }
 
-/** Of `TroubleLog`. */
+/** Names the failed chain reads in `troubles`. */
 const READING = 'reading';
 
 /** Puts the readers of both chains together with the book, the log lines and the metrics. They do not run yet. */

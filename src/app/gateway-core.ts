@@ -151,7 +151,7 @@ export function openGatewayCore(
 ): Core {
   const watch = new LeaderWatch(clock, limits.clusterLeaseMs);
   const time = new EngineTime(clock, replica.engine.tsMs);
-  // Before every other listener: what these make of a record is of its time, or later.
+  // The first listener: the others must see engine time at or past the record's.
   replica.onRecords((records) => time.reach(records.at(-1)?.stamp.tsMs ?? 0));
   let isReady: () => void = () => undefined;
   const ready = new Promise<void>((resolve) => (isReady = resolve));

@@ -194,7 +194,7 @@ export function openRequestWatch(
   clock: Clock,
   random: Random,
   metrics: Metrics | null,
-  /** Of `TroubleLog`. */
+  /** How long no failure may come before a trouble is over, ms (`TroubleLog`). */
   calmMs: number,
 ): RequestObserver {
   const troubles = new TroubleLog(clock, calmMs);
@@ -239,7 +239,7 @@ export function openRequestWatch(
 export interface DocumentedDeployment {
   /** The settlement chain's, as it goes on the wire. */
   readonly chainId: string;
-  /** Those with a token on that chain. */
+  /** Symbols of the chain's tokens. */
   readonly symbols: readonly string[];
   /** Names of the base tokens that have a vault, as GET /oracles/iv takes them. */
   readonly vaultBases: readonly string[];

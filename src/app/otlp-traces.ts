@@ -19,7 +19,7 @@ export interface TraceLimits {
   readonly traceDelayMs: number;
   /** How long the collector may take. */
   readonly traceTimeoutMs: number;
-  /** Of `TroubleLog`. */
+  /** How long no failure may come before a trouble is over, ms (`TroubleLog`). */
   readonly troubleCalmMs: number;
 }
 

@@ -40,7 +40,7 @@ export interface IntakeOptions {
   readonly signing: SignatureParts;
   /** Engine time, Unix seconds. */
   readonly nowSeconds: () => number;
-  /** Of those who wait for their quotes. */
+  /** Clock of the waits for quotes, which end when the service stops. */
   readonly requestClock: Clock;
 }
 

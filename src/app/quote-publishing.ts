@@ -13,7 +13,7 @@ export interface QuotePublishingParts {
   readonly dryRun: QuoteDryRun;
   readonly quotas: Quotas;
   readonly operatorGas: GasBudget;
-  /** Of POST /orderbook/quotes. */
+  /** Daily gas cap of POST /orderbook/quotes. */
   readonly operatorsCap: RouteCap;
   readonly journal: Journal;
   readonly chains: Chains;

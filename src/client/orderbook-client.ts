@@ -70,7 +70,7 @@ export interface TradesFilter {
   readonly poolAddress?: Hex;
   /** Name of a deployed pool's option. */
   readonly instrument?: string;
-  /** Of this maker's quotes. */
+  /** Only trades of this maker's quotes. */
   readonly provider?: Hex;
 }
 

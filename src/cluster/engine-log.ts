@@ -245,7 +245,7 @@ export class EngineLog {
     return { log, journal, publisher, term, times, took: { ...caughtUp, ...begun, ...times.end('log') } };
   }
 
-  /** Of a standby; a leader closes its log. */
+  /** Closes a standby's log. A leader closes the one that `lead` returned. */
   async close(): Promise<void> {
     this.#follower.stop();
     await this.#replica.close();

@@ -42,7 +42,7 @@ export class GatewayReplica {
   readonly #options: GatewayReplicaOptions;
   readonly #epochBytes: Buffer;
   readonly #waiters = new Set<Waiter>();
-  /** Of `showsEvent`, under way. */
+  /** Calls of `showsEvent` that wait. */
   #eventWaits = 0;
 
   /** Resolves once it has all that the stream held when it was called. */

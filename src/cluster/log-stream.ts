@@ -88,7 +88,7 @@ export interface LogStream {
    */
   appendGroup(group: ReplicatedGroup, term: number, expectedLast: number): Promise<number>;
   appendTerm(content: TermContent, at: LogPoint, expectedLast: number): Promise<number>;
-  /** By the word of the stream's own leader. */
+  /** The last sequence, as the stream's own leader reports it. */
   lastSequence(): Promise<number>;
   /** From the stream's own leader; null: no such message. */
   get(seq: number): Promise<StreamMessage | null>;

@@ -196,7 +196,7 @@ export class Protections {
     }
   }
 
-  /** Of the rows, a line each. */
+  /** Hash of all rows, written one a line. */
   digest(sha256: (text: string) => string): string {
     if (this.#digest === null) {
       const { authorizations, fillLimits } = this.exportRows();

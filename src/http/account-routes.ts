@@ -25,7 +25,7 @@ export interface AccountRouteParts {
   readonly operator: () => Hex | null;
   /** Where positions are read, of one wallet at a time for each key: it takes two calls for each pool of the chain. */
   readonly chainReads: LargeAnswerRunner;
-  /** As it goes on the wire. */
+  /** The settlement chain's id in decimal digits. */
   readonly chainId: string;
   readonly limits: { readonly queryPairs: number; readonly schemaErrors: number };
 }

@@ -29,7 +29,7 @@ type Shown = Pick<Order, 'quote' | 'fillableSize' | 'reason'>;
 export interface ReadableOrdersParts {
   readonly book: BookQueries;
   readonly readable: ReadableJson;
-  /** Those with a token here. */
+  /** Symbols of the chain's tokens. */
   readonly symbols: readonly string[];
   poolKey(option: Omit<OptionTerms, 'expiration'>, maturity: number): PoolKey;
   poolAddressOf(poolKey: PoolKey): Promise<Hex | 'IMPOSSIBLE' | 'UNAVAILABLE'>;

@@ -79,7 +79,7 @@ export interface TradingRouteParts {
   /** Reports a transaction that published quotes of POST /orderbook/quotes. */
   readonly onPublished: (caller: Caller, txHash: Hex) => void;
   readonly readable: ReadableJson;
-  /** Those with a token here. */
+  /** Symbols of the chain's tokens. */
   readonly symbols: readonly string[];
   readonly limits: TradingRouteLimits;
 }

@@ -49,7 +49,7 @@ export function vaultRoute(
 
 export interface RfqMessageParts {
   readonly symbols: readonly string[];
-  /** As it goes on the wire. */
+  /** The settlement chain's id in decimal digits. */
   readonly chainId: string;
   /** The taker; null without a wallet. */
   readonly operator: () => Hex | null;

@@ -34,7 +34,7 @@ export interface PastLogLimits extends PastStatesLimits {
 }
 
 export interface PastLogOptions {
-  /** As it goes on the wire. */
+  /** The settlement chain's id in decimal digits. */
   readonly chainId: string;
   readonly profile: Pick<Profile, 'tokens' | 'contracts'>;
   readonly limits: PastLogLimits;

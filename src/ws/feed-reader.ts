@@ -235,7 +235,7 @@ export class FeedReader {
     });
   }
 
-  /** As it is once the reader has room for it. */
+  /** Sends the book as it is once the reader has room for it. */
   #showBook(view: LevelView): void {
     const { feed, encoding, pace } = this.#ports;
     this.followed.catchUp('ORDERBOOK', feed.seq, {

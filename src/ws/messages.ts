@@ -164,7 +164,7 @@ function unknownType(isPlain: boolean): { readonly ok: false; readonly problem: 
   return refused('unknown_message_type', `Unknown message type: must be AUTH, FILTER, ${types}`);
 }
 
-/** A body that has not its schema, as a message's own field would be refused. */
+/** A body that does not match its schema, as a message's own field would be refused. */
 export function bodyProblem(type: string, errors: readonly SchemaError[]): MessageProblem {
   return invalid(
     type,

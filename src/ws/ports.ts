@@ -35,7 +35,7 @@ export type SocketCallOutcome =
   | { readonly ok: true; readonly body: unknown }
   | (MessageProblem & {
       readonly ok: false;
-      /** Where the body has not its schema, what is wrong with it. */
+      /** Where the body does not match its schema, what is wrong with it. */
       readonly errors: readonly SchemaError[] | null;
       readonly details: Readonly<Record<string, unknown>> | null;
     });

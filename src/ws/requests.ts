@@ -163,7 +163,7 @@ export class ClientRequests {
   }
 }
 
-/** The text of a body that has not its schema names the message's own fields, the code is that of HTTP. */
+/** The text of a body that does not match its schema names the message's own fields, the code is that of HTTP. */
 function problemOf(type: string, outcome: Extract<SocketCallOutcome, { ok: false }>): MessageProblem {
   return outcome.errors === null ? outcome : { ...bodyProblem(type, outcome.errors), code: outcome.code };
 }

@@ -87,7 +87,7 @@ export class ChainCursor {
     { trail, isPartial }: CursorStart,
     clock: Clock,
     private readonly listener: CursorListener,
-    /** Of a subscription; null without one. */
+    /** Blocks that a subscription announced; null without one. */
     private readonly heard: HeardHeads | null = null,
   ) {
     this.#lag = new GracePeriod(clock, options.lowerHeadMs);

@@ -10,7 +10,7 @@ import { revertName } from '../contracts/contract-errors.js';
 import { isExecutionError, RpcError } from '../rpc/rpc-errors.js';
 
 export interface DeploymentDryRunLimits {
-  /** Of one dry run. */
+  /** Gas limit of one dry run. */
   readonly gas: number;
   readonly inFlight: number;
   /** How long a caller waits for the results that it lacks. */

@@ -116,7 +116,7 @@ export class SettlementFollower {
     return this.parts.cursor.position;
   }
 
-  /** As `ChainCursor` has it. */
+  /** Passes on `ChainCursor.askAgain`. */
   askAgain(): boolean {
     return this.parts.cursor.askAgain();
   }
@@ -188,7 +188,7 @@ export class SettlementFollower {
   }
 
   /**
-   * Asks for everything first and tells the book afterwards, so that a failed request leaves nothing half told. True:
+   * Asks for everything first and tells the book afterwards, so that a failed request leaves the book unchanged. True:
    * there is nothing left to be read for now.
    */
   async #read(step: BlockRange): Promise<boolean> {

@@ -69,7 +69,7 @@ export class StreamFollower {
     return this.parts.cursor.position;
   }
 
-  /** As `ChainCursor` has it. */
+  /** Passes on `ChainCursor.askAgain`. */
   askAgain(): boolean {
     return this.parts.cursor.askAgain();
   }

@@ -90,7 +90,7 @@ export class WalletTx {
     return { nonce: this.nonce, ...this.#request, versions: [...this.#versions] };
   }
 
-  /** With one version more. */
+  /** The intent with a further version, of these fees. */
   intentWith(fees: Fees): TxIntent {
     return { ...this.intent, versions: [...this.#versions, fees] };
   }

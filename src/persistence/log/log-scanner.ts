@@ -47,7 +47,7 @@ class LogScanner {
   #point: LogPoint;
   #isSealed = true;
   #torn: TornTail | null = null;
-  /** Of what has been read so far. */
+  /** The lost tail found so far; null: none. */
   #lost: LostTail | null = null;
   readonly #ready: number[] = [];
 
