@@ -227,16 +227,16 @@ function openTrading(options: OptionServicesOptions, parts: TradingParts): Opera
     quotes: vaultQuotes,
     nowSeconds: now,
   });
-  const signing = new QuoteSigning(
-    wallet,
-    options.signatures,
-    reads,
-    poolFactory.address,
+  const signing = new QuoteSigning({
+    signer: wallet,
+    signatures: options.signatures,
+    reader: reads,
+    poolFactory: poolFactory.address,
     series,
-    now,
-    () => time.nowMs(),
-    Math.max(limits.minSignedQuoteSeconds, limits.minQuoteLifeSeconds),
-  );
+    nowSeconds: now,
+    nowMs: () => time.nowMs(),
+    minLifeSeconds: Math.max(limits.minSignedQuoteSeconds, limits.minQuoteLifeSeconds),
+  });
   /** Answers tell which quotes failed, and the text log why. */
   const noted = <Result extends { readonly type: string }>(caller: Caller, route: string, result: Result): Result => {
     const items = 'items' in result ? (result.items as readonly { readonly reason?: string }[]) : [];

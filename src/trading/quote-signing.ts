@@ -13,32 +13,34 @@ interface Keyed {
   readonly key: PoolKey;
 }
 
+export interface QuoteSigningParts {
+  readonly signer: { readonly address: Hex; sign(digest: Hex): Promise<Hex> };
+  readonly signatures: Pick<QuoteSignature, 'quoteId'>;
+  readonly reader: Pick<ChainReader, 'multicall'>;
+  readonly poolFactory: Hex;
+  readonly series: Pick<OptionSeries, 'poolKey'>;
+  readonly nowSeconds: ChainSeconds;
+  /** Continues after a restart where it stopped, so that salts do, too. */
+  readonly nowMs: () => number;
+  readonly minLifeSeconds: number;
+}
+
 /** Signs quotes with the operator's key, as their provider. */
 export class QuoteSigning {
   #lastSalt = 0;
 
-  constructor(
-    private readonly signer: { readonly address: Hex; sign(digest: Hex): Promise<Hex> },
-    private readonly signatures: Pick<QuoteSignature, 'quoteId'>,
-    private readonly reader: Pick<ChainReader, 'multicall'>,
-    private readonly poolFactory: Hex,
-    private readonly series: Pick<OptionSeries, 'poolKey'>,
-    private readonly nowSeconds: ChainSeconds,
-    /** Continues after a restart where it stopped, so that salts do, too. */
-    private readonly nowMs: () => number,
-    private readonly minLifeSeconds: number,
-  ) {}
+  constructor(private readonly parts: QuoteSigningParts) {}
 
   /** In the order of `quotes`, whose symbols all have tokens. Their pools have to be deployed. */
   async sign(quotes: readonly NewQuote[]): Promise<SigningResult> {
-    const now = this.nowSeconds();
+    const now = this.parts.nowSeconds();
     if (now === null) return { type: 'CHAIN_UNREACHABLE' };
     const { keyed, refusal } = this.#read(quotes, now);
     return unlessChainFails(
       async () => {
         const found = await findPools(
-          this.reader,
-          this.poolFactory,
+          this.parts.reader,
+          this.parts.poolFactory,
           keyed.map(({ key }) => key),
         );
         const unsigned: Omit<SignedQuote, 'signature'>[] = [];
@@ -64,13 +66,13 @@ export class QuoteSigning {
   ): { readonly keyed: Keyed[]; readonly refusal: SigningRefusal | null } {
     const keyed: Keyed[] = [];
     for (const [index, quote] of quotes.entries()) {
-      if (quote.lifeSeconds < this.minLifeSeconds) {
-        const message = `Quote deadline is invalid (cannot be less than ${this.minLifeSeconds} sec)`;
+      if (quote.lifeSeconds < this.parts.minLifeSeconds) {
+        const message = `Quote deadline is invalid (cannot be less than ${this.parts.minLifeSeconds} sec)`;
         return { keyed, refusal: refused(index, 'invalid_parameter', message, null) };
       }
       const date = readNewExpiration(quote.expiration, now);
       if (!date.ok) return { keyed, refusal: refused(index, 'invalid_expiration', date.refusal, null) };
-      keyed.push({ quote, key: this.series.poolKey(quote, date.maturity) });
+      keyed.push({ quote, key: this.parts.series.poolKey(quote, date.maturity) });
     }
     return { keyed, refusal: null };
   }
@@ -80,18 +82,18 @@ export class QuoteSigning {
     pool: SignedQuote['pool'],
     now: number,
   ): Omit<SignedQuote, 'signature'> {
-    const provider = this.signer.address.toLowerCase() as Hex;
+    const provider = this.parts.signer.address.toLowerCase() as Hex;
     return { pool, provider, taker, price, size, isBuy, deadline: now + lifeSeconds, salt: this.#nextSalt() };
   }
 
   async #signed(terms: Omit<SignedQuote, 'signature'>): Promise<SignedQuote> {
-    const { r, s, v } = parseSignature(await this.signer.sign(this.signatures.quoteId(terms)));
+    const { r, s, v } = parseSignature(await this.parts.signer.sign(this.parts.signatures.quoteId(terms)));
     return { ...terms, signature: { r, s, v: Number(v ?? 0n) } };
   }
 
   /** Unique: two quotes with the same terms within a second would have the same id. Below 2^53 until the year 2255. */
   #nextSalt(): number {
-    this.#lastSalt = Math.max(this.#lastSalt + 1, Math.floor(this.nowMs()) * 1000);
+    this.#lastSalt = Math.max(this.#lastSalt + 1, Math.floor(this.parts.nowMs()) * 1000);
     return this.#lastSalt;
   }
 }
