@@ -96,6 +96,17 @@ t.test('a maker quotes both sides, a taker asks, is answered and covers its size
   t.equal(await book.ends('SIGINT'), 0);
 });
 
+t.test('without a price a maker quotes one that the option can have', async (t) => {
+  const maker = new Example(t, 'market-maker');
+  await maker.prints(/ask 1\.5 at/);
+  await until(async () => {
+    const { tickers } = await rest.valuedTickers();
+    const ticker = tickers.find((each) => each.poolAddress === poolAddress);
+    return ticker?.valuation.bidVolatility != null && ticker.valuation.askVolatility !== null;
+  });
+  t.equal(await maker.ends('SIGINT'), 0);
+});
+
 t.test('a maker publishes a quote in a transaction of its own, without the wallet of the service', async (t) => {
   const maker = new Example(t, 'publish-quote', '0.07', '1');
   t.equal(await maker.ends(), 0, maker.output);
