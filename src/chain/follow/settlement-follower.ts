@@ -244,8 +244,8 @@ export class SettlementFollower {
   }
 
   /**
-   * Orders that became gone in the last block are asked about once more. A node may answer for a block with the state of the next
-   * one while it is mining that (measured with anvil), and no sweep asks about what is gone.
+   * Orders that became gone in the last block are asked about once more. A node may answer for a block with the state of
+   * the next one while it is mining that (measured with anvil), and no sweep asks about what is gone.
    */
   #goneAtEnd(): readonly Order[] {
     const { position } = this;
