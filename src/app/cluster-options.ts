@@ -1,7 +1,10 @@
 import { hostname } from 'node:os';
+import type { KeyFiles } from '../auth/key-file.js';
+import { KeyStore } from '../auth/key-store.js';
 import type { ClusterOptions } from '../cluster/connection.js';
 import type { Limits } from '../config/limits.js';
 import type { Settings } from '../config/setting-table.js';
+import { systemClock, systemRandom } from '../system/clock.js';
 
 /** Text of a file that a setting names. */
 type ReadText = (file: string) => Promise<string>;
@@ -31,4 +34,10 @@ export async function clusterOptions(
     ...(clusterNkeyFile !== null && { nkeySeed: (await readText(clusterNkeyFile)).trim() }),
     ...(clusterCaFile !== null && { tls: { ca: await readText(clusterCaFile) } }),
   };
+}
+
+/** The keys of a cluster, as its engines and gateways read them. */
+export function openClusterKeyStore(files: KeyFiles, limits: Limits): Promise<KeyStore> {
+  const { keyCache: cacheSize, selfKeyUnusedDays } = limits;
+  return KeyStore.open({ files, clock: systemClock, random: systemRandom, cacheSize, selfKeyUnusedDays });
 }

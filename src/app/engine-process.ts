@@ -23,7 +23,7 @@ import type { SnapshotRequest } from '../persistence/snapshot/snapshot-process.j
 import { scanInThread } from '../persistence/recovery/scan-thread.js';
 import type { Quotas } from '../quota/rate-limits.js';
 import { systemClock, systemRandom } from '../system/clock.js';
-import { openClusterKeyStore } from './cluster-keys.js';
+import { openClusterKeyStore } from './cluster-options.js';
 import { openSnapshots, openLogOptions } from './data-directory.js';
 import { leaderCalls } from './leader-calls.js';
 import { measuredOptions, measureEngine } from './metrics-wiring.js';

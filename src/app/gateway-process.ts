@@ -8,7 +8,7 @@ import { effectiveQuotas } from '../config/effective-limits.js';
 import type { Settings } from '../config/setting-table.js';
 import type { Engine } from '../engine/engine.js';
 import { systemClock, systemRandom } from '../system/clock.js';
-import { openClusterKeyStore } from './cluster-keys.js';
+import { openClusterKeyStore } from './cluster-options.js';
 import { openGatewayCore } from './gateway-core.js';
 import { type Service, startService } from './service.js';
 import type { ServiceOptions } from './service-options.js';

@@ -11,7 +11,6 @@ import { pause } from '../system/timers.js';
 import type { InstrumentJson } from '../wire/options.js';
 import type { OrderbookQuote } from '../wire/orderbook.js';
 import { formatDecimal, parseDecimal } from '../wire/primitives.js';
-import { refusalText } from './refusal.js';
 import { type CliCommand, columns, type CommandIo, EXIT_FAILED, EXIT_OK, UsageError } from './run.js';
 import {
   DECIMALS,
@@ -20,6 +19,7 @@ import {
   instrumentName,
   isAddress,
   liveInTime,
+  refusalText,
   type TerminalSession,
   terminalCommand,
   withdrawnOf,

@@ -239,8 +239,8 @@ function newLevel(price: bigint): PriceLevel {
 export const NO_BLOCK = -1;
 
 /**
- * An Order with its places in an OrderBook: the same object that readers see. There is one for each quote here and one in
- * the feed, so that what follows from other fields is none of its own.
+ * An Order with its places in an OrderBook: the same object that readers see. The engine has one for each quote, and so
+ * has the feed: to save memory, what follows from other fields is computed when it is read.
  */
 export class ListedOrder implements Order {
   readonly quote: Quote;

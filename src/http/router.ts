@@ -115,7 +115,7 @@ export function routePath(templates: Iterable<string>, path: string): string | u
 
 /**
  * The path that is tried where no route has the one of a request. Clients of the public container may end a path with a
- * slash and write it in any letter case. Parameters have a letter case of their own, so it is no path of theirs.
+ * slash and write it in any letter case. A path with parameters is not tried: the letter case of those counts.
  */
 export function relaxedPath(path: string): string {
   return path.toLowerCase().replace(/\/$/, '');
